@@ -1,0 +1,68 @@
+//! Ratekeeper beside its peers: the same work, interleaved in one run, told as ratios.
+//!
+//!     cargo run --release                 # everything, about ten minutes
+//!     cargo run --release -- quick        # a tenth of the time, for a first look
+//!     cargo run --release -- throughput | batch | latency | memory
+//!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
+
+mod contender;
+mod keys;
+mod latency;
+mod memory;
+mod throughput;
+
+use std::time::Duration;
+
+/// How long and how often.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    pub rounds: usize,
+    pub slice: Duration,
+    pub many_keys: usize,
+    pub flood_keys: usize,
+    /// Leaves out the peers that take long to fill.
+    pub lean: bool,
+}
+
+const FULL: Plan = Plan {
+    rounds: 9,
+    slice: Duration::from_millis(250),
+    many_keys: 1_000_000,
+    flood_keys: 10_000_000,
+    lean: false,
+};
+const QUICK: Plan = Plan { rounds: 3, slice: Duration::from_millis(80), ..FULL };
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if let ["memory-of", name] = words[..] {
+        return memory::child(name, FULL);
+    }
+    let mut plan = if words.contains(&"quick") { QUICK } else { FULL };
+    plan.lean = words.contains(&"lean");
+    let parts = ["throughput", "batch", "latency", "memory"];
+    let chosen = parts.iter().any(|part| words.contains(part));
+    let wanted = |part: &str| !chosen || words.contains(&part);
+    if wanted("throughput") {
+        throughput::run(plan, &words);
+    }
+    if wanted("batch") {
+        throughput::batches(plan);
+    }
+    if wanted("latency") {
+        latency::run(plan);
+    }
+    if wanted("memory") {
+        memory::run(plan);
+    }
+}
+
+/// The middle of some figures, and how far the quarters of them lie apart, in percent of it.
+pub fn median(figures: &[f64]) -> (f64, f64) {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    let middle = at(0.5);
+    (middle, (at(0.75) - at(0.25)) / middle * 100.0)
+}

@@ -1,0 +1,2 @@
+//! What the tests of Ratekeeper share.
+#![forbid(unsafe_code)]

@@ -1,0 +1,186 @@
+//! The algorithms: pure functions of a bucket's state, the time and a cost.
+//!
+//! Time comes in as whole ticks of one microsecond since the epoch, and every quantity is an
+//! integer, so that every figure is exact and every store gives the same one. Nothing here reads a
+//! clock, takes a lock or writes: a function returns what it decided and the state that would
+//! follow. Invariant: a refusal and a peek return the state that they were given.
+//!
+//! | word      | meaning                                                       |
+//! |-----------|---------------------------------------------------------------|
+//! | tick      | one microsecond                                               |
+//! | amount    | units that a limit admits per period (L in the papers)        |
+//! | period    | length of a window, in ticks (W)                              |
+//! | burst     | units that an idle bucket admits at once (B)                  |
+//! | cost      | units that a request takes (n); 0 is a peek                   |
+
+pub mod bucket;
+pub mod fixed_window;
+pub mod sliding_counter;
+pub mod sliding_log;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Most units that an amount, a burst or a count may reach here: what a double holds exactly, since
+/// some stores compute in doubles. A [`Limit`](crate::Limit) allows less.
+pub const UNITS_MAX: u64 = (1 << 53) - 1;
+
+/// Longest period, and longest time that a bucket may take to fill: ten years, in ticks.
+pub const PERIOD_MAX: u64 = 10 * 365 * 24 * 3600 * 1_000_000;
+
+/// Latest time that the algorithms are asked about: two of the longest periods before the end of
+/// 52 bits, in the year 2092. The clock stops there, so that no sum of times overflows.
+pub const NOW_MAX: u64 = (1 << 52) - 1 - 2 * PERIOD_MAX;
+
+/// How a limit counts. The default is the token bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// At most the amount in each window of the clock; twice that around an edge.
+    FixedWindow,
+    /// At most the amount in every window, wherever it starts; remembers each request.
+    SlidingWindowLog,
+    /// Two counters, the former weighted by what of it is still in the window.
+    SlidingWindowCounter,
+    /// A burst at once, then an even refill.
+    #[default]
+    TokenBucket,
+    /// The leaky bucket as a meter: the same answers as the token bucket, by another name.
+    LeakyBucket,
+}
+
+impl Algorithm {
+    /// Every algorithm, in the order of the documentation.
+    pub const ALL: [Algorithm; 5] = [
+        Algorithm::FixedWindow,
+        Algorithm::SlidingWindowLog,
+        Algorithm::SlidingWindowCounter,
+        Algorithm::TokenBucket,
+        Algorithm::LeakyBucket,
+    ];
+
+    /// The name in rule files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::FixedWindow => "fixed_window",
+            Algorithm::SlidingWindowLog => "sliding_window_log",
+            Algorithm::SlidingWindowCounter => "sliding_window_counter",
+            Algorithm::TokenBucket => "token_bucket",
+            Algorithm::LeakyBucket => "leaky_bucket",
+        }
+    }
+
+    /// Whether the limit is a bucket, with a burst of its own, and not a window.
+    pub const fn is_bucket(self) -> bool {
+        matches!(self, Algorithm::TokenBucket | Algorithm::LeakyBucket)
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no algorithm's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAlgorithm(String);
+
+impl fmt::Display for UnknownAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Algorithm::ALL.map(Algorithm::name).join(", ");
+        write!(f, "`{}` is not an algorithm; write one of {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownAlgorithm {}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(text: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == text);
+        found.ok_or_else(|| UnknownAlgorithm(text.chars().take(64).collect()))
+    }
+}
+
+/// What an algorithm says of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The largest cost that would be admitted at this very instant, after this call.
+    pub remaining: u64,
+    /// Ticks until everything is available again if nothing else arrives; for a fixed window, ticks
+    /// to its edge.
+    pub reset_after: u64,
+    /// The first instant at which the same cost is admitted: now, if it was.
+    pub retry_after: Retry,
+}
+
+impl Verdict {
+    /// Whether the whole cost fits.
+    #[inline]
+    pub fn allowed(&self) -> bool {
+        self.retry_after == Retry::NOW
+    }
+}
+
+/// When the same request is admitted; ordered by how long that takes.
+///
+/// One word, so that a verdict travels in registers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Retry(u64);
+
+impl Retry {
+    /// It was admitted.
+    pub const NOW: Retry = Retry(0);
+
+    /// The cost is above what the limit ever admits at once.
+    pub const NEVER: Retry = Retry(u64::MAX);
+
+    /// Not for another so many ticks, and not a tick earlier.
+    #[inline]
+    pub const fn after(ticks: u64) -> Retry {
+        Retry(ticks)
+    }
+
+    /// How long to wait, if that helps.
+    pub fn ticks(self) -> Option<u64> {
+        (self != Retry::NOW && self != Retry::NEVER).then_some(self.0)
+    }
+
+    /// `NEVER` for a cost above `most`; else `NOW`, or after what `wait` computes.
+    fn judge(allowed: bool, cost: u64, most: u64, wait: impl FnOnce() -> u64) -> Retry {
+        if allowed {
+            Retry::NOW
+        } else if cost > most {
+            Retry::NEVER
+        } else {
+            Retry(wait())
+        }
+    }
+}
+
+impl fmt::Debug for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Retry::NOW => f.write_str("Now"),
+            Retry::NEVER => f.write_str("Never"),
+            Retry(ticks) => write!(f, "After({ticks})"),
+        }
+    }
+}
+
+/// `⌊a·b / c⌋` without overflow on the way; the caller knows that the result fits.
+fn mul_div(a: u64, b: u64, c: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => product / c,
+        None => (u128::from(a) * u128::from(b) / u128::from(c)) as u64,
+    }
+}
+
+/// `⌈a·b / c⌉` without overflow on the way; the caller knows that the result fits.
+fn mul_div_up(a: u64, b: u64, c: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => product.div_ceil(c),
+        None => (u128::from(a) * u128::from(b)).div_ceil(u128::from(c)) as u64,
+    }
+}

@@ -1,0 +1,140 @@
+//! The only reader of time.
+//!
+//! Ticks are whole microseconds since the epoch. The wall clock is read once, at the start; what
+//! follows is monotonic time on top of it. Since reading that takes a third of a decision, the
+//! processor's own counter is read instead, and set by the monotonic clock ten times a second.
+//! Invariant: the system's ticks are off from monotonic time by no more than the counter drifts
+//! in a tenth of a second, a few ticks at most, and never pass [`NOW_MAX`].
+
+use crate::algorithm::NOW_MAX;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Where a limiter takes the time from.
+#[derive(Debug)]
+pub(crate) enum Clock {
+    System(SystemClock),
+    Manual(ManualClock),
+}
+
+impl Clock {
+    pub(crate) fn system() -> Clock {
+        Clock::System(SystemClock::start())
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        match self {
+            Clock::System(clock) => clock.now(),
+            Clock::Manual(clock) => clock.0.load(Ordering::SeqCst),
+        }
+    }
+}
+
+/// Nanoseconds after which the counter is set again.
+const SYNC_EVERY: u64 = 100_000_000;
+
+/// The processor's counter, kept in step with the monotonic clock.
+#[derive(Debug)]
+pub(crate) struct SystemClock {
+    counter: quanta::Clock,
+    /// The counter and the monotonic clock at the start.
+    zero: u64,
+    start: Instant,
+    /// What to add to the nanoseconds on the counter to have those since the epoch.
+    offset: AtomicU64,
+    /// Nanoseconds on the counter at which to set it again.
+    next_sync: AtomicU64,
+    epoch: u64,
+}
+
+impl SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
+    fn start() -> SystemClock {
+        let counter = quanta::Clock::new();
+        let since_epoch =
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let epoch = ticks(since_epoch) * 1_000;
+        let (zero, start) = (counter.raw(), Instant::now());
+        let (offset, next_sync) = (AtomicU64::new(epoch), AtomicU64::new(SYNC_EVERY));
+        SystemClock { counter, zero, start, offset, next_sync, epoch }
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        let counted = self.counter.delta_as_nanos(self.zero, self.counter.raw());
+        if counted >= self.next_sync.load(Ordering::Relaxed) {
+            self.sync(counted);
+        }
+        let nanos = counted.wrapping_add(self.offset.load(Ordering::Relaxed));
+        (nanos / 1_000).min(NOW_MAX)
+    }
+
+    #[cold]
+    #[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
+    fn sync(&self, counted: u64) {
+        let passed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let true_nanos = self.epoch.saturating_add(passed);
+        self.offset.store(true_nanos.wrapping_sub(counted), Ordering::Relaxed);
+        self.next_sync.store(counted + SYNC_EVERY, Ordering::Relaxed);
+    }
+}
+
+/// A clock that stands still until it is moved, for tests.
+///
+/// ```
+/// use ratekeeper::{Limiter, ManualClock};
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::new();
+/// let limiter = Limiter::memory().clock(&clock).rule("api", "1/second")?.build();
+/// let api = limiter.rule("api")?;
+///
+/// assert!(api.try_check("alice")?.is_allowed());
+/// let wait = api.try_check("alice")?.retry_after().expect("the second one is refused");
+/// clock.advance(wait);
+/// assert!(api.try_check("alice")?.is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ManualClock(Arc<AtomicU64>);
+
+impl ManualClock {
+    /// A clock that stands at the first second of 2026.
+    pub fn new() -> ManualClock {
+        ManualClock::at(Duration::from_secs(1_767_225_600))
+    }
+
+    /// A clock that stands at this time since the epoch.
+    pub fn at(since_epoch: Duration) -> ManualClock {
+        ManualClock(Arc::new(AtomicU64::new(ticks(since_epoch))))
+    }
+
+    /// Moves the clock forward; whole microseconds count.
+    pub fn advance(&self, by: Duration) {
+        self.set(self.now().saturating_add(by));
+    }
+
+    /// Moves the clock to this time since the epoch, which may be earlier.
+    pub fn set(&self, since_epoch: Duration) {
+        self.0.store(ticks(since_epoch), Ordering::SeqCst);
+    }
+
+    /// Time since the epoch.
+    pub fn now(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> ManualClock {
+        ManualClock::new()
+    }
+}
+
+#[inline]
+fn ticks(time: Duration) -> u64 {
+    let seconds = time.as_secs().min(NOW_MAX / 1_000_000);
+    (seconds * 1_000_000 + u64::from(time.subsec_micros())).min(NOW_MAX)
+}

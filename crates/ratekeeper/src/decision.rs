@@ -1,0 +1,177 @@
+//! The answer: whether a request may pass, and the figures that go with it.
+//!
+//! Invariant: a decision is complete whether it allows or refuses, and its figures are exact; a
+//! refusal is an answer, never an error.
+
+use crate::algorithm::{Retry, Verdict};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What [`Decision::limit`] and [`Decision::remaining`] say where nothing is limited.
+pub const UNLIMITED: u64 = u64::MAX;
+
+/// The answer to one request under one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a decision that nobody looks at limits nothing"]
+pub struct Decision {
+    pub(crate) verdict: Verdict,
+    pub(crate) limit: u64,
+    pub(crate) source: Source,
+}
+
+/// Where a decision was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Source {
+    /// In the bucket of the key.
+    Store,
+    /// The store is at its cap: in the bucket that newcomers to the rule share.
+    Overflow,
+}
+
+impl Source {
+    /// The name that programs see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Store => "store",
+            Source::Overflow => "overflow",
+        }
+    }
+}
+
+impl Decision {
+    pub(crate) const UNLIMITED: Decision = Decision {
+        verdict: Verdict { remaining: UNLIMITED, reset_after: 0, retry_after: Retry::NOW },
+        limit: UNLIMITED,
+        source: Source::Store,
+    };
+
+    /// Whether the request may pass.
+    pub fn is_allowed(&self) -> bool {
+        self.verdict.allowed()
+    }
+
+    /// Whether the request must not pass.
+    pub fn is_refused(&self) -> bool {
+        !self.verdict.allowed()
+    }
+
+    /// The most that the limit admits at once: the burst of a bucket, the amount of a window;
+    /// [`UNLIMITED`] where nothing is limited.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The largest cost that would be admitted at this instant, after this call.
+    pub fn remaining(&self) -> u64 {
+        self.verdict.remaining
+    }
+
+    /// Time until everything is available again if nothing else arrives; for a fixed window, time to
+    /// its edge.
+    pub fn reset_after(&self) -> Duration {
+        Duration::from_micros(self.verdict.reset_after)
+    }
+
+    /// How long to wait until the same cost is admitted, exactly; `None` if it was admitted, or if
+    /// it never will be.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.verdict.retry_after.ticks().map(Duration::from_micros)
+    }
+
+    /// Whether the cost is above what the limit ever admits at once: there is no use in retrying.
+    pub fn is_never(&self) -> bool {
+        self.verdict.retry_after == Retry::NEVER
+    }
+
+    /// Where the decision was made.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The one of several decisions that speaks for all: if one refuses, the one that refuses for
+    /// longest, else the one with the least left; the earlier of equals.
+    pub(crate) fn decisive<'a>(
+        decisions: impl Iterator<Item = &'a Decision>,
+    ) -> Option<(usize, &'a Decision)> {
+        decisions.enumerate().reduce(|best, next| {
+            let stricter = match (best.1.is_allowed(), next.1.is_allowed()) {
+                (true, true) => next.1.remaining() < best.1.remaining(),
+                (false, false) => next.1.verdict.retry_after > best.1.verdict.retry_after,
+                (best_allows, _) => best_allows,
+            };
+            if stricter { next } else { best }
+        })
+    }
+}
+
+impl fmt::Display for Decision {
+    /// `allowed, 3 of 10 left` or `refused, retry in 0.9 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.retry_after() {
+            Some(wait) => write!(f, "refused, retry in {}", Wait(wait)),
+            None if self.is_never() => {
+                write!(f, "refused, the cost is above the limit of {}", self.limit)
+            }
+            None if self.limit == UNLIMITED => f.write_str("allowed, unlimited"),
+            None => write!(f, "allowed, {} of {} left", self.remaining(), self.limit),
+        }
+    }
+}
+
+/// A wait as people read it: tenths of a second, or milliseconds below one tenth, rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait(pub Duration);
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.0.as_micros();
+        if micros <= 99_000 {
+            return write!(f, "{} ms", micros.div_ceil(1_000));
+        }
+        let tenths = micros.div_ceil(100_000);
+        write!(f, "{}.{} s", tenths / 10, tenths % 10)
+    }
+}
+
+/// The answer to one request under several rules, which pass or refuse together.
+///
+/// Reads as the [`Decision`] that speaks for all: of the rule that refuses for longest, or else of
+/// the one with the least left.
+#[derive(Clone, Debug)]
+#[must_use = "a decision that nobody looks at limits nothing"]
+pub struct Decisions {
+    decision: Decision,
+    decisive: usize,
+    results: Vec<(Arc<str>, Decision)>,
+}
+
+impl Decisions {
+    pub(crate) fn new(results: Vec<(Arc<str>, Decision)>) -> Decisions {
+        let found = Decision::decisive(results.iter().map(|(_, decision)| decision));
+        let (decisive, decision) =
+            found.map_or((0, Decision::UNLIMITED), |(index, decision)| (index, *decision));
+        Decisions { decision, decisive, results }
+    }
+
+    /// The rule that speaks for all; `None` if no rule was asked.
+    pub fn rule(&self) -> Option<&str> {
+        self.results.get(self.decisive).map(|(rule, _)| &**rule)
+    }
+
+    /// Each rule's own answer, in the order asked. In a refused request a rule that would have
+    /// admitted it says so, and shows what is left without it, since nothing was charged.
+    pub fn results(&self) -> impl ExactSizeIterator<Item = (&str, &Decision)> {
+        self.results.iter().map(|(rule, decision)| (&**rule, decision))
+    }
+}
+
+impl Deref for Decisions {
+    type Target = Decision;
+
+    fn deref(&self) -> &Decision {
+        &self.decision
+    }
+}

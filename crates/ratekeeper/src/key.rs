@@ -1,0 +1,110 @@
+//! Who is counted: text or bytes, or several parts together.
+//!
+//! Invariant: two keys that differ in any byte of any part, or in where the parts are cut, are
+//! different keys: `["a", "bc"]` is never `["ab", "c"]`. Only a keyed hash of them is ever stored.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+/// Something that can be counted: a string, bytes, or an array of such parts.
+///
+/// A single part and an array of that one part are the same key.
+pub trait Key {
+    /// The only part, if there is but one.
+    fn single(&self) -> Option<&[u8]>;
+
+    /// Hands every part over, in order.
+    fn parts<F: FnMut(&[u8])>(&self, each: &mut F);
+}
+
+/// Keys of one part.
+macro_rules! one_part {
+    ($($key:ty),*) => {$(
+        impl Key for $key {
+            #[inline]
+            fn single(&self) -> Option<&[u8]> {
+                Some(self.as_ref())
+            }
+
+            fn parts<F: FnMut(&[u8])>(&self, each: &mut F) {
+                each(self.as_ref());
+            }
+        }
+    )*};
+}
+
+one_part!(str, String, [u8]);
+
+impl<K: Key + ?Sized> Key for &K {
+    #[inline]
+    fn single(&self) -> Option<&[u8]> {
+        (**self).single()
+    }
+
+    fn parts<F: FnMut(&[u8])>(&self, each: &mut F) {
+        (**self).parts(each);
+    }
+}
+
+impl<K: Key> Key for [K] {
+    fn single(&self) -> Option<&[u8]> {
+        if let [only] = self { only.single() } else { None }
+    }
+
+    fn parts<F: FnMut(&[u8])>(&self, each: &mut F) {
+        self.iter().for_each(|part| part.parts(each));
+    }
+}
+
+/// Arrays and vectors are slices.
+macro_rules! as_slice {
+    ($([$($generics:tt)*] $key:ty),*) => {$(
+        impl<$($generics)*> Key for $key {
+            fn single(&self) -> Option<&[u8]> {
+                self.as_slice().single()
+            }
+
+            fn parts<F: FnMut(&[u8])>(&self, each: &mut F) {
+                self.as_slice().parts(each);
+            }
+        }
+    )*};
+}
+
+as_slice!([K: Key, const N: usize] [K; N], [K: Key] Vec<K>);
+
+/// The key of the fingerprints: random for each limiter, so that nobody can search for collisions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secret {
+    single: SecretState,
+    several: SecretState,
+}
+
+#[cfg(not(loom))]
+type SecretState = std::hash::RandomState;
+/// Loom wants every run to be the same.
+#[cfg(loom)]
+type SecretState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
+impl Secret {
+    /// The keyed hash of a key. Each of several parts is followed by its length, so that, read from
+    /// the end, they can be told apart; and several parts are hashed under another key than one.
+    #[inline]
+    pub(crate) fn fingerprint<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        if let Some(only) = key.single() {
+            let mut hasher = self.single.build_hasher();
+            hasher.write(only);
+            return hasher.finish();
+        }
+        let mut hasher = self.several.build_hasher();
+        key.parts(&mut |part| {
+            hasher.write(part);
+            hasher.write_u64(part.len() as u64);
+        });
+        hasher.finish()
+    }
+
+    /// What tells the buckets of one meter from those of others.
+    pub(crate) fn salt(&self, name: impl Hash) -> u64 {
+        self.several.hash_one(name)
+    }
+}

@@ -1,0 +1,39 @@
+//! Ratekeeper decides whether a request may pass, and when: exact rate limits, in bounded memory.
+//!
+//! ```
+//! use ratekeeper::Limiter;
+//!
+//! let limiter = Limiter::memory().rule("api", "100/minute burst 20")?.build();
+//! let api = limiter.rule("api")?;
+//!
+//! let decision = api.try_check("alice")?;
+//! assert!(decision.is_allowed());
+//! assert_eq!(decision.remaining(), 19);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The modules are listed in the order in which a request meets them: who is counted, how much, by
+//! which algorithm, with what answer, from which store, and the walk through all of it.
+#![forbid(unsafe_code)]
+
+pub mod key;
+pub mod limit;
+pub mod algorithm;
+pub mod decision;
+mod store;
+pub mod limiter;
+mod clock;
+mod sync;
+
+pub use algorithm::Algorithm;
+pub use clock::ManualClock;
+pub use decision::{Decision, Decisions, Source};
+pub use key::Key;
+pub use limit::{Limit, LimitBuilder, LimitError};
+pub use limiter::{Limiter, NeedsAwait, Observer, Rule, RuleError, UnknownRule};
+pub use store::memory::MemoryStats;
+
+/// The README's Rust, compiled and run with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
