@@ -41,7 +41,9 @@ impl Ratekeeper {
             Load::MostlyDeny => ratekeeper::Limit::per_hour(1),
         };
         let builder = Limiter::memory().keys(keys).rule("api", limit.algorithm(algorithm));
-        Ratekeeper(builder.expect("the limit makes sense").build().rule("api").expect("the rule is there"))
+        Ratekeeper(
+            builder.expect("the limit makes sense").build().rule("api").expect("the rule is there"),
+        )
     }
 }
 
@@ -63,8 +65,11 @@ pub struct Table(pub Ratekeeper);
 impl Contender for Table {
     #[inline]
     fn check(&self, key: &String) -> bool {
-        let half = |at: usize| u64::from_le_bytes(key.as_bytes()[at..at + 8].try_into().expect("keys are longer"));
-        let mixed = half(0).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ half(8).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let half = |at: usize| {
+            u64::from_le_bytes(key.as_bytes()[at..at + 8].try_into().expect("keys are longer"))
+        };
+        let mixed = half(0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ half(8).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let fingerprint = (mixed ^ mixed >> 32).wrapping_mul(0x94d0_49bb_1331_11eb);
         self.0.0.table(fingerprint, 1_767_225_600_000_000).is_allowed()
     }
@@ -110,7 +115,10 @@ impl Contender for GovernorAhash {
 }
 
 /// One thread at a time by its signature, so behind a lock, as its server has it behind an actor.
-pub struct Throttlecrab(Mutex<throttlecrab::RateLimiter<throttlecrab::AdaptiveStore>>, (i64, i64, i64));
+pub struct Throttlecrab(
+    Mutex<throttlecrab::RateLimiter<throttlecrab::AdaptiveStore>>,
+    (i64, i64, i64),
+);
 
 impl Throttlecrab {
     pub fn new(load: Load) -> Throttlecrab {
@@ -118,7 +126,10 @@ impl Throttlecrab {
             Load::MostlyAllow => (100_000_000, 100_000_000, 1),
             Load::MostlyDeny => (1, 1, 3600),
         };
-        Throttlecrab(Mutex::new(throttlecrab::RateLimiter::new(throttlecrab::AdaptiveStore::new())), limit)
+        Throttlecrab(
+            Mutex::new(throttlecrab::RateLimiter::new(throttlecrab::AdaptiveStore::new())),
+            limit,
+        )
     }
 }
 
@@ -150,7 +161,9 @@ impl Limitador {
 impl Contender for Limitador {
     fn check(&self, key: &String) -> bool {
         let context: Context = HashMap::from([("user".to_owned(), key.clone())]).into();
-        self.0.check_rate_limited_and_update(&self.1, &context, 1).is_ok_and(|result| !result.limited)
+        self.0
+            .check_rate_limited_and_update(&self.1, &context, 1)
+            .is_ok_and(|result| !result.limited)
     }
 }
 
@@ -197,7 +210,8 @@ impl RawBound {
         loop {
             let [owner, word] = &self.slots[index & (self.slots.len() - 1)];
             let found = owner.load(Ordering::Relaxed);
-            let taken = found == 0 && owner.compare_exchange(0, tag, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            let taken = found == 0
+                && owner.compare_exchange(0, tag, Ordering::Relaxed, Ordering::Relaxed).is_ok();
             if found == tag || taken {
                 return word;
             }

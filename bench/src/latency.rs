@@ -1,7 +1,7 @@
 //! How long single calls take. Timing a call costs something itself: the same loop around nothing
 //! stands beside the others.
 
-use crate::contender::{Contender, Governor, Load, RawBound, Ratekeeper};
+use crate::contender::{Contender, Governor, Load, Ratekeeper, RawBound};
 use crate::keys::{Spread, key, questions};
 use crate::{Plan, median};
 use ratekeeper::Algorithm;
@@ -47,7 +47,8 @@ pub fn run(plan: Plan) {
     println!("| | median ns | p99 ns | p99.9 ns | p99 × governor |\n|---|---:|---:|---:|---:|");
     for (index, (name, _)) in contenders.iter().enumerate() {
         let [p50, p99, p999] = [0, 1, 2].map(|which| median(&figures[index][which]).0);
-        let ratios: Vec<f64> = figures[index][1].iter().zip(&figures[0][1]).map(|(own, peer)| own / peer).collect();
+        let ratios: Vec<f64> =
+            figures[index][1].iter().zip(&figures[0][1]).map(|(own, peer)| own / peer).collect();
         println!("| {name} | {p50:.0} | {p99:.0} | {p999:.0} | {:.2} |", median(&ratios).0);
     }
 }

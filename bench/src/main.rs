@@ -4,6 +4,7 @@
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
+#![forbid(unsafe_code)]
 
 mod contender;
 mod keys;

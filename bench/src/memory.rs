@@ -15,15 +15,24 @@ const LIMITADOR_SHARE: usize = 10;
 pub fn run(plan: Plan) {
     println!("\n### Growing to {} M keys, 1 thread\n", plan.flood_keys / 1_000_000);
     println!("| | bytes a key | worst call ms | p99.99 µs | mean ns |\n|---|---:|---:|---:|---:|");
-    for name in ["ratekeeper", "ratekeeper-fixed-window", "governor", "throttlecrab", "limitador", "nothing"] {
+    for name in [
+        "ratekeeper",
+        "ratekeeper-fixed-window",
+        "governor",
+        "throttlecrab",
+        "limitador",
+        "nothing",
+    ] {
         let program = std::env::current_exe().expect("this program has a path");
-        let output = Command::new(program).args(["memory-of", name]).output().expect("the child runs");
+        let output =
+            Command::new(program).args(["memory-of", name]).output().expect("the child runs");
         print!("{}", String::from_utf8_lossy(&output.stdout));
     }
 }
 
 pub fn child(name: &str, plan: Plan) {
-    let keys = if name == "limitador" { plan.flood_keys / LIMITADOR_SHARE } else { plan.flood_keys };
+    let keys =
+        if name == "limitador" { plan.flood_keys / LIMITADOR_SHARE } else { plan.flood_keys };
     let room = keys * 2;
     // Touched beforehand, so that it does not count.
     let mut times: Vec<u32> = vec![1; keys];
@@ -31,7 +40,9 @@ pub fn child(name: &str, plan: Plan) {
     let load = Load::MostlyDeny;
     let contender: Option<Box<dyn Contender>> = match name {
         "ratekeeper" => Some(Box::new(Ratekeeper::new(load, Algorithm::TokenBucket, room))),
-        "ratekeeper-fixed-window" => Some(Box::new(Ratekeeper::new(load, Algorithm::FixedWindow, room))),
+        "ratekeeper-fixed-window" => {
+            Some(Box::new(Ratekeeper::new(load, Algorithm::FixedWindow, room)))
+        }
         "governor" => Some(Box::new(Governor::new(load))),
         "throttlecrab" => Some(Box::new(Throttlecrab::new(load))),
         "limitador" => Some(Box::new(Limitador::new(load, room))),
@@ -57,5 +68,6 @@ pub fn child(name: &str, plan: Plan) {
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).map_or(0, |kilobytes| kilobytes * 1024)
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok())
+        .map_or(0, |kilobytes| kilobytes * 1024)
 }

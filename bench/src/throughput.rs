@@ -2,7 +2,8 @@
 //! ratio to governor is taken within each round, so that the machine's moods fall out.
 
 use crate::contender::{
-    BATCH, Contender, Governor, GovernorAhash, Limitador, Load, PingoraLimits, RawBound, Ratekeeper, Table, Throttlecrab,
+    BATCH, Contender, Governor, GovernorAhash, Limitador, Load, PingoraLimits, Ratekeeper,
+    RawBound, Table, Throttlecrab,
 };
 use crate::keys::{Spread, key, questions};
 use crate::{Plan, median};
@@ -27,14 +28,23 @@ pub fn run(plan: Plan, words: &[&str]) {
         Scene { name: "1 M keys, uniform", keys: plan.many_keys, spread: Spread::Uniform },
         Scene { name: "1 M keys, zipf(1.0)", keys: plan.many_keys, spread: Spread::Zipf },
     ];
-    let picked = |scene: &Scene| words.iter().any(|word| scene.name.split([' ', ',', '(']).any(|part| part == *word));
+    let picked = |scene: &Scene| {
+        words.iter().any(|word| scene.name.split([' ', ',', '(']).any(|part| part == *word))
+    };
     let any = scenes.iter().any(picked);
     for scene in scenes.into_iter().filter(|scene| !any || picked(scene)) {
-        for (load, words) in [(Load::MostlyAllow, "mostly allow"), (Load::MostlyDeny, "mostly deny")] {
+        for (load, words) in
+            [(Load::MostlyAllow, "mostly allow"), (Load::MostlyDeny, "mostly deny")]
+        {
             let contenders = contenders(&scene, load, plan.lean);
-            let asked: Vec<_> = (1..=2).map(|seed| questions(scene.spread, scene.keys, QUESTIONS, seed)).collect();
+            let asked: Vec<_> =
+                (1..=2).map(|seed| questions(scene.spread, scene.keys, QUESTIONS, seed)).collect();
             for threads in [1, 2] {
-                let title = format!("{}, {words}, {threads} thread{}", scene.name, if threads == 1 { "" } else { "s" });
+                let title = format!(
+                    "{}, {words}, {threads} thread{}",
+                    scene.name,
+                    if threads == 1 { "" } else { "s" }
+                );
                 compare(&title, plan, &contenders, &asked[..threads]);
             }
         }
@@ -50,7 +60,10 @@ fn contenders(scene: &Scene, load: Load, lean: bool) -> Vec<Named> {
         ("governor", Box::new(Governor::new(load))),
         ("governor, ahash", Box::new(GovernorAhash::new(load))),
         ("ratekeeper", other(Algorithm::TokenBucket)),
-        ("ratekeeper, table alone", Box::new(Table(Ratekeeper::new(load, Algorithm::TokenBucket, room)))),
+        (
+            "ratekeeper, table alone",
+            Box::new(Table(Ratekeeper::new(load, Algorithm::TokenBucket, room))),
+        ),
         ("ratekeeper, fixed window", other(Algorithm::FixedWindow)),
         ("ratekeeper, sliding counter", other(Algorithm::SlidingWindowCounter)),
     ];
@@ -98,7 +111,8 @@ impl<C: Contender> Slice for C {
                 }
                 done as f64 / start.elapsed().as_secs_f64() / 1e6
             };
-            let threads: Vec<_> = asked.iter().map(|asked| scope.spawn(move || run(asked))).collect();
+            let threads: Vec<_> =
+                asked.iter().map(|asked| scope.spawn(move || run(asked))).collect();
             threads.into_iter().map(|thread| thread.join().expect("no panics")).sum()
         });
         rates
@@ -119,7 +133,8 @@ fn compare(title: &str, plan: Plan, contenders: &[Named], asked: &[Vec<String>])
     println!("\n### {title}\n\n| | M/s | spread | × governor |\n|---|---:|---:|---:|");
     for (index, (name, _)) in contenders.iter().enumerate() {
         let (rate, spread) = median(&rates[index]);
-        let ratios: Vec<f64> = rates[index].iter().zip(&rates[0]).map(|(own, governor)| own / governor).collect();
+        let ratios: Vec<f64> =
+            rates[index].iter().zip(&rates[0]).map(|(own, governor)| own / governor).collect();
         println!("| {name} | {rate:.1} | {spread:.0} % | {:.2} |", median(&ratios).0);
     }
 }
@@ -140,7 +155,11 @@ pub fn batches(plan: Plan) {
         }
         start.elapsed().as_nanos() as f64 / done as f64
     };
-    let mut rows = [("ratekeeper, check_many of 64", vec![]), ("ratekeeper, one by one", vec![]), ("raw bound", vec![])];
+    let mut rows = [
+        ("ratekeeper, check_many of 64", vec![]),
+        ("ratekeeper, one by one", vec![]),
+        ("raw bound", vec![]),
+    ];
     for _ in 0..plan.rounds {
         rows[0].1.push(time(&|keys| {
             black_box(ratekeeper.check_batch(keys));
@@ -156,7 +175,9 @@ pub fn batches(plan: Plan) {
             });
         }));
     }
-    println!("\n### Batches, 1 M keys uniform, 1 thread\n\n| | ns a key | spread |\n|---|---:|---:|");
+    println!(
+        "\n### Batches, 1 M keys uniform, 1 thread\n\n| | ns a key | spread |\n|---|---:|---:|"
+    );
     for (name, times) in rows {
         let (time, spread) = median(&times);
         println!("| {name} | {time:.0} | {spread:.0} % |");

@@ -1,2 +1,4 @@
 //! What the tests of Ratekeeper share.
 #![forbid(unsafe_code)]
+
+pub mod oracle;

@@ -100,17 +100,20 @@ impl Logs {
         if kept.log.is_full() { (growth_of(&kept.log) * 8).div_ceil(BYTES_PER_WEIGHT) } else { 0 }
     }
 
-    /// Enters an admitted cost. Without leave to grow, a full log takes it into its newest entry, and
-    /// is then no longer exact, but never too generous.
-    pub(super) fn record(&mut self, algorithm: &SlidingLog, bucket: u64, at: At, may_grow: bool) {
+    /// Makes space for another entry.
+    pub(super) fn grow(&mut self, bucket: u64) {
         let Some(kept) = self.kept.get_mut(&bucket) else { return };
         let before = kept.weight();
-        let merged =
-            !may_grow && kept.log.is_full() && algorithm.merge(&mut kept.log, at.now, at.cost);
-        if !merged {
-            if kept.log.is_full() {
-                kept.log.reserve(growth_of(&kept.log));
-            }
+        kept.log.reserve(growth_of(&kept.log));
+        self.weight += kept.weight() - before;
+    }
+
+    /// Enters an admitted cost. A log without space takes it into its newest entry, and is then no
+    /// longer exact, but never too generous.
+    pub(super) fn record(&mut self, algorithm: &SlidingLog, bucket: u64, at: At) {
+        let Some(kept) = self.kept.get_mut(&bucket) else { return };
+        let before = kept.weight();
+        if !(kept.log.is_full() && algorithm.merge(&mut kept.log, at.now, at.cost)) {
             algorithm.record(&mut kept.log, at.now, at.cost);
         }
         kept.note(at.now, &at.verdict);

@@ -1,219 +1,299 @@
-//! One shard: the buckets of one part of all keys, under one lock and within one quota.
+//! One shard: the buckets of one part of all keys, within one quota.
 //!
-//! Invariant: what the shard holds never weighs more than its quota. A key weighs 1; a log also
-//! weighs 1 for every 16 bytes of its entries, so that logs count against the cap like slots.
+//! A bucket that is there is charged under the lock of its line. Everything that adds or removes
+//! holds the shard's book, one at a time. Invariants: what the shard holds never weighs more than
+//! its quota, where a key weighs 1 and a log also 1 for every 16 bytes of its entries; nobody waits
+//! for a book while holding a line.
 
 use super::super::{Charge, Kind};
 use super::MemoryStats;
 use super::logs::{At, Logs, NEW_WEIGHT};
 use super::slots::{OneWord, TwoWords};
-use super::words::{Narrow, Words};
+use super::words::{Narrow, Words, whole_at};
 use crate::algorithm::Verdict;
 use crate::algorithm::sliding_log::SlidingLog;
+use crate::sync::{Mutex, MutexGuard, lock};
 
 pub(super) struct Shard {
-    one: OneWord,
-    two: TwoWords,
-    logs: Logs,
+    pub(super) one: OneWord,
+    pub(super) two: TwoWords,
     quota: usize,
-    created: u64,
-    expired: u64,
-    evicted: u64,
-    overflowed: u64,
+    book: Mutex<Book>,
 }
 
-/// Calls one function with the table and the algorithm of a charge, whatever its words.
+/// What the shard holds, and has done. The sliding logs are in it themselves.
+#[derive(Default)]
+pub(super) struct Book {
+    one: Count,
+    two: Count,
+    pub(super) logs: Logs,
+    stats: MemoryStats,
+}
+
+/// How many buckets a table holds.
+#[derive(Default)]
+struct Count(usize);
+
+impl Count {
+    /// One more, and as many fewer as adding it dropped.
+    fn grow(&mut self, add: impl FnOnce(usize) -> usize) -> usize {
+        let dropped = add(self.0);
+        self.0 = self.0 + 1 - dropped;
+        dropped
+    }
+
+    /// One fewer, if it is gone.
+    fn shrink(&mut self, gone: bool) -> bool {
+        self.0 -= usize::from(gone);
+        gone
+    }
+}
+
+/// Which table holds a bucket that is not a log.
+enum Width {
+    One,
+    Two,
+}
+
+impl Width {
+    fn of(charge: &Charge<'_>) -> Width {
+        match &charge.meter.kind {
+            Kind::Bucket(bucket) if Narrow::new(bucket).is_some() => Width::One,
+            _ => Width::Two,
+        }
+    }
+}
+
+/// Does one thing with the algorithm of a charge and what stands for its buckets, which is one
+/// thing for buckets of one word and another for those of two.
 macro_rules! with_words {
-    ($shard:expr, $kind:expr, $log:ident => $on_log:expr, |$slots:ident, $algorithm:ident| $on_words:expr) => {
+    ($kind:expr, $one:expr, $two:expr, $log:ident => $on_log:expr, |$table:ident, $algorithm:ident| $on_words:expr) => {
         match $kind {
-            Kind::Log($log) => $on_log,
             Kind::Bucket(bucket) => match Narrow::new(bucket) {
                 Some($algorithm) => {
-                    let ($slots, $algorithm) = (&mut $shard.one, &$algorithm);
+                    let $table = $one;
                     $on_words
                 }
                 None => {
-                    let ($slots, $algorithm) = (&mut $shard.two, bucket);
+                    let ($table, $algorithm) = ($two, bucket);
                     $on_words
                 }
             },
             Kind::Fixed($algorithm) => {
-                let $slots = &mut $shard.two;
+                let $table = $two;
                 $on_words
             }
             Kind::Counter($algorithm) => {
-                let $slots = &mut $shard.two;
+                let $table = $two;
                 $on_words
             }
+            Kind::Log($log) => $on_log,
         }
     };
 }
+pub(super) use with_words;
 
 impl Shard {
     pub(super) fn new(quota: usize) -> Shard {
-        let (one, two, logs) = (OneWord::new(), TwoWords::new(), Logs::default());
-        Shard { one, two, logs, quota, created: 0, expired: 0, evicted: 0, overflowed: 0 }
+        let (one, two) = (OneWord::new(quota), TwoWords::new(quota));
+        Shard { one, two, quota, book: Mutex::new(Book::default()) }
+    }
+
+    /// Keeps others from adding and removing.
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
+        lock(&self.book)
     }
 
     /// Charges a bucket. `None`, and nothing done, if it is new and there is no room for it.
     #[inline]
-    pub(super) fn charge(&mut self, now: u64, charge: &Charge<'_>) -> Option<Verdict> {
-        with_words!(self, &charge.meter.kind,
+    pub(super) fn charge(&self, now: u64, charge: &Charge<'_>) -> Option<Verdict> {
+        with_words!(&charge.meter.kind, &self.one, &self.two,
         log => self.charge_log(log, now, charge),
         |slots, algorithm| {
-            let Some(slot) = slots.get(charge.bucket) else { return self.charge_new(now, charge) };
-            let (verdict, words) = algorithm.charge_words(slot.words(), now, charge.cost);
+            let Some(mut held) = slots.hold(charge.bucket) else {
+                return self.charge_new(now, charge);
+            };
+            let (verdict, words) = algorithm.charge_words(held.words(), now, charge.cost);
             if verdict.allowed() && charge.cost > 0 {
-                slot.write(words, verdict.remaining == 0);
+                held.write(words, verdict.remaining == 0);
             }
             Some(verdict)
         })
     }
 
     /// What a charge would say; writes nothing.
-    pub(super) fn check(&mut self, now: u64, charge: &Charge<'_>) -> Verdict {
-        with_words!(self, &charge.meter.kind,
-        log => self.logs.check(log, charge.bucket, now, charge.cost),
-        |slots, algorithm| {
-            let words = slots.get(charge.bucket).map_or_else(unused, |slot| slot.words());
-            algorithm.charge_words(words, now, charge.cost).0
-        })
-    }
-
-    /// Charges the bucket that newcomers share. Only the store's overflow shard, which has no quota,
-    /// is asked for this.
-    pub(super) fn charge_shared(&mut self, now: u64, charge: &Charge<'_>) -> Verdict {
-        let shared = charge.shared();
-        let verdict = self.charge(now, &shared).unwrap_or_else(|| self.check(now, &shared));
-        self.overflowed += u64::from(verdict.allowed() && shared.cost > 0);
-        verdict
+    pub(super) fn check(&self, book: &Book, now: u64, charge: &Charge<'_>) -> Verdict {
+        with_words!(&charge.meter.kind, &self.one, &self.two,
+            log => book.logs.check(log, charge.bucket, now, charge.cost),
+            |slots, algorithm| algorithm.charge_words(slots.words(charge.bucket), now, charge.cost).0)
     }
 
     /// Makes sure that the bucket has a place, without charging it; `false` if there is none.
     /// Buckets in `mine` do not give way.
-    pub(super) fn place(&mut self, now: u64, charge: &Charge<'_>, mine: &[u64]) -> bool {
+    pub(super) fn place(
+        &self,
+        book: &mut Book,
+        now: u64,
+        charge: &Charge<'_>,
+        mine: &[u64],
+    ) -> bool {
         let bucket = charge.bucket;
-        let (present, reused) = with_words!(self, &charge.meter.kind,
-        _log => (self.logs.contains(bucket), false),
-        |slots, _algorithm| match slots.find(bucket) {
-            Some(_) => (true, false),
-            None => (false, slots.reuse(now, bucket, mine)),
+        if let Kind::Log(log) = &charge.meter.kind {
+            return self.place_log(book, log, now, bucket, mine);
+        }
+        let (present, reused) = with_words!(&charge.meter.kind, &self.one, &self.two,
+        _log => (true, false),
+        |slots, _algorithm| match slots.contains(bucket) {
+            true => (true, false),
+            false => (false, slots.reuse(now, bucket, mine)),
         });
         if present {
             return true;
         }
-        let weight = if matches!(charge.meter.kind, Kind::Log(_)) { NEW_WEIGHT } else { 1 };
-        if !reused && !self.make_room(now, weight, bucket, mine) {
+        if !reused && !self.make_room(book, now, 1, bucket, mine) {
             return false;
         }
-        let reclaimed = match reused {
-            true => 1,
-            false => with_words!(self, &charge.meter.kind,
-                _log => self.logs.add(now, bucket, mine),
-                |slots, _algorithm| slots.add(now, bucket, mine)),
+        let dropped = match Width::of(charge) {
+            _ if reused => 1,
+            Width::One => book.one.grow(|len| self.one.add(now, bucket, mine, len)),
+            Width::Two => book.two.grow(|len| self.two.add(now, bucket, mine, len)),
         };
-        self.created += 1;
-        self.expired += reclaimed as u64;
+        book.stats.expired += dropped as u64;
+        book.stats.created += 1;
+        true
+    }
+
+    /// The same for a log; and for its next entry, unless there is no room for that: then the log
+    /// will take it into its newest one.
+    fn place_log(
+        &self,
+        book: &mut Book,
+        log: &SlidingLog,
+        now: u64,
+        bucket: u64,
+        mine: &[u64],
+    ) -> bool {
+        if !book.logs.contains(bucket) {
+            if !self.make_room(book, now, NEW_WEIGHT, bucket, mine) {
+                return false;
+            }
+            book.stats.expired += book.logs.add(now, bucket, mine) as u64;
+            book.stats.created += 1;
+        }
+        let growth = book.logs.growth(log, bucket, now);
+        if growth > 0 && self.make_room(book, now, growth, bucket, mine) {
+            book.logs.grow(bucket);
+        }
         true
     }
 
     /// Gives units back to a bucket, if there is one.
-    pub(super) fn refund(&mut self, now: u64, charge: &Charge<'_>) -> Verdict {
-        with_words!(self, &charge.meter.kind,
-        log => self.logs.refund(log, charge.bucket, now, charge.cost),
-        |slots, algorithm| match slots.get(charge.bucket) {
-                Some(slot) => {
-                    let (verdict, words) = algorithm.refund_words(slot.words(), now, charge.cost);
-                    slot.write(words, verdict.remaining == 0);
-                    verdict
-                }
-                None => algorithm.charge_words(unused(), now, 0).0,
-            })
+    pub(super) fn refund(&self, now: u64, charge: &Charge<'_>) -> Verdict {
+        with_words!(&charge.meter.kind, &self.one, &self.two,
+        log => self.book().logs.refund(log, charge.bucket, now, charge.cost),
+        |slots, algorithm| match slots.hold(charge.bucket) {
+            Some(mut held) => {
+                let (verdict, words) = algorithm.refund_words(held.words(), now, charge.cost);
+                held.write(words, verdict.remaining == 0);
+                verdict
+            }
+            None => algorithm.charge_words(Default::default(), now, 0).0,
+        })
     }
 
     /// Forgets a bucket.
-    pub(super) fn remove(&mut self, charge: &Charge<'_>) {
-        with_words!(self, &charge.meter.kind,
-        _log => self.logs.remove(charge.bucket),
-        |slots, _algorithm| if let Some(index) = slots.find(charge.bucket) {
-            slots.remove(index);
-        });
-    }
-
-    #[inline]
-    pub(super) fn touch(&self, charge: &Charge<'_>) -> u64 {
-        match &charge.meter.kind {
-            Kind::Bucket(bucket) if Narrow::new(bucket).is_some() => self.one.touch(charge.bucket),
-            Kind::Log(_) => 0,
-            _ => self.two.touch(charge.bucket),
+    pub(super) fn remove(&self, charge: &Charge<'_>) {
+        let (bucket, mut book) = (charge.bucket, self.book());
+        match Width::of(charge) {
+            _ if matches!(charge.meter.kind, Kind::Log(_)) => book.logs.remove(bucket),
+            Width::One => drop(book.one.shrink(self.one.remove(bucket))),
+            Width::Two => drop(book.two.shrink(self.two.remove(bucket))),
         }
     }
 
+    /// Has the line of a bucket fetched from memory.
+    #[inline]
+    pub(super) fn touch(&self, charge: &Charge<'_>) -> bool {
+        with_words!(&charge.meter.kind, &self.one, &self.two,
+            _log => false,
+            |slots, _algorithm| slots.touch(charge.bucket))
+    }
+
     pub(super) fn add_stats(&self, sum: &mut MemoryStats) {
-        sum.keys += (self.one.len() + self.two.len() + self.logs.len()) as u64;
-        sum.bytes += (self.one.bytes() + self.two.bytes() + self.logs.bytes()) as u64;
-        sum.created += self.created;
-        sum.expired += self.expired;
-        sum.evicted += self.evicted;
-        sum.overflowed += self.overflowed;
+        let book = self.book();
+        sum.keys += (book.one.0 + book.two.0 + book.logs.len()) as u64;
+        sum.bytes +=
+            (size_of::<Shard>() + self.one.bytes() + self.two.bytes() + book.logs.bytes()) as u64;
+        sum.created += book.stats.created;
+        sum.expired += book.stats.expired;
+        sum.evicted += book.stats.evicted;
     }
 
     #[cold]
     #[inline(never)]
-    fn charge_new(&mut self, now: u64, charge: &Charge<'_>) -> Option<Verdict> {
-        let verdict = self.check(now, charge);
+    fn charge_new(&self, now: u64, charge: &Charge<'_>) -> Option<Verdict> {
+        let mut book = self.book();
+        let verdict = self.check(&book, now, charge);
         if !verdict.allowed() || charge.cost == 0 {
             return Some(verdict);
         }
-        if self.place(now, charge, &[charge.bucket]) { self.charge(now, charge) } else { None }
+        if self.place(&mut book, now, charge, &[charge.bucket]) {
+            self.charge(now, charge)
+        } else {
+            None
+        }
     }
 
-    /// Lets others go until `weight` fits, those nearest to whole first; `false` if too few may.
-    fn make_room(&mut self, now: u64, weight: usize, bucket: u64, mine: &[u64]) -> bool {
-        while self.one.len() + self.two.len() + self.logs.weight()
-            > self.quota.saturating_sub(weight)
-        {
-            let one = self.one.victim(now, bucket, mine);
-            let two = self.two.victim(now, bucket, mine);
-            let log = self.logs.victim(now, bucket, mine);
-            let times = [one, two].map(|slot| slot.map(|(_, whole_at)| whole_at));
-            let Some(first) =
-                times.into_iter().chain([log.map(|(_, whole_at)| whole_at)]).flatten().min()
-            else {
-                return false;
-            };
-            match (one, two, log) {
-                (Some((index, time)), ..) if time == first => self.one.remove(index),
-                (_, Some((index, time)), _) if time == first => self.two.remove(index),
-                (.., Some((log, _))) => self.logs.remove(log),
-                _ => return false,
-            }
-            *if first <= now { &mut self.expired } else { &mut self.evicted } += 1;
-        }
-        true
-    }
-
-    fn charge_log(
-        &mut self,
-        algorithm: &SlidingLog,
-        now: u64,
-        charge: &Charge<'_>,
-    ) -> Option<Verdict> {
-        let (bucket, cost) = (charge.bucket, charge.cost);
-        if !self.logs.contains(bucket) {
-            return self.charge_new(now, charge);
-        }
-        let verdict = self.logs.check(algorithm, bucket, now, cost);
+    /// Charges a log, which is in the book.
+    fn charge_log(&self, log: &SlidingLog, now: u64, charge: &Charge<'_>) -> Option<Verdict> {
+        let (bucket, cost, mut book) = (charge.bucket, charge.cost, self.book());
+        let verdict = book.logs.check(log, bucket, now, cost);
         if verdict.allowed() && cost > 0 {
-            let growth = self.logs.growth(algorithm, bucket, now);
-            let may_grow = growth == 0 || self.make_room(now, growth, bucket, &[bucket]);
-            self.logs.record(algorithm, bucket, At { now, cost, verdict }, may_grow);
+            if !self.place_log(&mut book, log, now, bucket, &[bucket]) {
+                return None;
+            }
+            book.logs.record(log, bucket, At { now, cost, verdict });
         }
         Some(verdict)
     }
-}
 
-/// The state of a bucket that was never used.
-fn unused<const N: usize>() -> [u64; N] {
-    [0; N]
+    /// Lets others go until `weight` fits, those nearest to whole first; `false` if too few may.
+    fn make_room(
+        &self,
+        book: &mut Book,
+        now: u64,
+        weight: usize,
+        bucket: u64,
+        mine: &[u64],
+    ) -> bool {
+        while book.one.0 + book.two.0 + book.logs.weight() > self.quota.saturating_sub(weight) {
+            let one = self.one.victim(now, bucket, mine);
+            let two = self.two.victim(now, bucket, mine);
+            let log = book.logs.victim(now, bucket, mine);
+            let times = [
+                one.map(|(_, seen)| whole_at(seen.words[0])),
+                two.map(|(_, seen)| whole_at(seen.words[0])),
+                log.map(|(_, whole_at)| whole_at),
+            ];
+            let Some(first) = times.into_iter().flatten().min() else { return false };
+            // A slot that was charged in the meantime stays; the search goes on.
+            let gone = match (one, two, log) {
+                (Some(victim), ..) if times[0] == Some(first) => {
+                    book.one.shrink(self.one.evict(victim))
+                }
+                (_, Some(victim), _) if times[1] == Some(first) => {
+                    book.two.shrink(self.two.evict(victim))
+                }
+                (.., Some((log, _))) => {
+                    book.logs.remove(log);
+                    true
+                }
+                _ => false,
+            };
+            let whole = first <= now;
+            book.stats.expired += u64::from(gone && whole);
+            book.stats.evicted += u64::from(gone && !whole);
+        }
+        true
+    }
 }

@@ -1,12 +1,17 @@
-//! A flat table of buckets: open addressing, line by line, in pages that never move.
+//! A table of buckets: open addressing, line by line, in pages that never move.
 //!
-//! A line fills one or two lines of the processor's cache, so that a bucket is mostly found with one
-//! access to memory. Pages are all of one size and are only added, so that growing leaves no gaps
-//! in the heap. Invariants: at most four of five slots are taken, so every search ends; the taken
-//! slots of a line come first; a bucket lies in its home line, or in a later one if all lines
-//! between are full; a tag of zero is an empty slot.
+//! A bucket is found without any lock, and charged under the lock of its line alone. Adding and
+//! removing are for one at a time, who holds the shard; whoever finds a bucket gone looks again.
+//! Pages are all of one size and are only added, so that growing leaves no gaps in the heap.
+//! Invariants: at most four of five slots are taken, so every search ends; a bucket lies in its
+//! home line, or in a later one if all lines between are full; the number of lines changes only
+//! while every line is locked.
 
+use super::line::{Line, Locked, Seen, tag_of};
 use super::words::whole_at;
+use crate::sync::{AtomicUsize, Ordering};
+use std::array;
+use std::sync::OnceLock;
 
 /// Buckets of one word: 16 bytes each.
 pub(super) type OneWord = Slots<1, 4>;
@@ -14,255 +19,275 @@ pub(super) type OneWord = Slots<1, 4>;
 /// Buckets of two words: 24 bytes each, and 8 unused in five of them.
 pub(super) type TwoWords = Slots<2, 5>;
 
-/// Lines of a page; a table smaller than that is one page of its size.
+/// Lines of a page.
+#[cfg(not(loom))]
 const PAGE: usize = 32;
+#[cfg(loom)]
+const PAGE: usize = 2;
 
 /// Lines that are looked at for a bucket to give way, from the newcomer's home on.
 const NEIGHBOURS: usize = 8;
 
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line<const N: usize, const S: usize> {
-    /// The fingerprint, shifted up by one: the bit that falls out is known from the shard. The bit
-    /// that comes in says that the last charge left nothing: such a bucket is not evicted before it
-    /// is whole again.
-    tags: [u64; S],
-    words: [[u64; N]; S],
-}
-
-const SPENT: u64 = 1;
+type Page<const N: usize, const S: usize> = OnceLock<Box<[Line<N, S>; PAGE]>>;
 
 pub(super) struct Slots<const N: usize, const S: usize> {
-    pages: Vec<Box<[Line<N, S>]>>,
-    lines: usize,
-    len: usize,
-}
-
-/// One bucket in the table.
-pub(super) struct Slot<'a, const N: usize> {
-    tag: &'a mut u64,
-    words: &'a mut [u64; N],
-}
-
-impl<const N: usize> Slot<'_, N> {
-    #[inline]
-    pub(super) fn words(&self) -> [u64; N] {
-        *self.words
-    }
-
-    #[inline]
-    pub(super) fn write(self, words: [u64; N], spent: bool) {
-        *self.tag = *self.tag & !SPENT | u64::from(spent);
-        *self.words = words;
-    }
+    lines: AtomicUsize,
+    /// As many as the quota can need; made when the first bucket comes, and each page when the
+    /// table grows into it.
+    pages: OnceLock<Box<[Page<N, S>]>>,
+    quota: usize,
 }
 
 /// Where a bucket is: line and slot.
 pub(super) type Place = (usize, usize);
 
+/// A bucket that could give way: where it is, and as it was seen.
+pub(super) type Victim<const N: usize> = (Place, Seen<N>);
+
 impl<const N: usize, const S: usize> Slots<N, S> {
-    const EMPTY: Line<N, S> = Line { tags: [0; S], words: [[0; N]; S] };
-
-    pub(super) fn new() -> Slots<N, S> {
-        Slots { pages: Vec::new(), lines: 0, len: 0 }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.len
+    pub(super) fn new(quota: usize) -> Slots<N, S> {
+        Slots { lines: AtomicUsize::new(0), pages: OnceLock::new(), quota }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.lines * size_of::<Line<N, S>>()
-            + self.pages.capacity() * size_of::<Box<[Line<N, S>]>>()
+        let pages = self.pages.get().map_or(0, |pages| size_of_val(&**pages));
+        pages + self.lines() * size_of::<Line<N, S>>()
     }
 
-    #[inline]
-    pub(super) fn get(&mut self, bucket: u64) -> Option<Slot<'_, N>> {
-        let (line, slot) = self.find(bucket)?;
-        let line = self.line_mut(line);
-        Some(Slot { tag: &mut line.tags[slot], words: &mut line.words[slot] })
+    /// Whether the bucket is here.
+    pub(super) fn contains(&self, bucket: u64) -> bool {
+        self.locate(bucket).is_some()
     }
 
-    #[inline]
-    pub(super) fn find(&self, bucket: u64) -> Option<Place> {
-        let tag = tag_of(bucket);
-        let mut index = self.home(tag);
-        loop {
-            let line = self.pages.get(index / PAGE)?.get(index % PAGE)?;
-            if let Some(slot) = line.tags.iter().position(|other| other & !SPENT == tag) {
-                return Some((index, slot));
-            }
-            if line.tags[S - 1] == 0 {
-                return None;
-            }
-            index = self.next(index);
-        }
+    /// The words of a bucket, all zeros if it is not here.
+    pub(super) fn words(&self, bucket: u64) -> [u64; N] {
+        self.hold(bucket).map_or([0; N], |held| held.words())
     }
 
     /// The first word that looking for the bucket reads, so that it is on its way.
     #[inline]
-    pub(super) fn touch(&self, bucket: u64) -> u64 {
-        if self.lines == 0 { 0 } else { self.line(self.home(tag_of(bucket))).tags[0] }
+    pub(super) fn touch(&self, bucket: u64) -> bool {
+        let lines = self.lines();
+        lines > 0 && self.line(home(tag_of(bucket), lines)).is_some_and(Line::is_full)
+    }
+
+    /// Takes a bucket, if it is here, for oneself alone.
+    #[inline]
+    pub(super) fn hold(&self, bucket: u64) -> Option<Held<'_, N, S>> {
+        let tag = tag_of(bucket);
+        loop {
+            let (index, slot) = self.find(tag)?;
+            let line = self.line(index)?.lock();
+            if line.has(slot, tag) {
+                return Some(Held { line, slot, tag });
+            }
+        }
     }
 
     /// Gives a bucket that is not here the place of one in its way that is whole again.
-    pub(super) fn reuse(&mut self, now: u64, bucket: u64, mine: &[u64]) -> bool {
-        if self.lines == 0 {
-            return false;
-        }
+    pub(super) fn reuse(&self, now: u64, bucket: u64, mine: &[u64]) -> bool {
         let mut index = self.home(tag_of(bucket));
-        loop {
-            let line = self.line_mut(index);
+        while let Some(line) = self.line(index) {
+            let mut locked = line.lock();
             for slot in 0..S {
-                let tag = line.tags[slot];
-                if tag != 0 && whole_at(line.words[slot][0]) <= now && !is_mine(tag, mine) {
-                    line.tags[slot] = tag_of(bucket);
-                    line.words[slot] = [0; N];
+                let seen = locked.seen(slot);
+                if seen.tag != 0 && whole_at(seen.words[0]) <= now && !is_mine(seen.tag, mine) {
+                    locked.write(slot, Self::fresh(bucket));
                     return true;
                 }
             }
-            if line.tags[S - 1] == 0 {
+            if locked.has(S - 1, 0) {
                 return false;
             }
             index = self.next(index);
         }
+        false
     }
 
-    /// Adds a bucket that is not here; returns how many that are whole again were dropped to make
-    /// space.
-    pub(super) fn add(&mut self, now: u64, bucket: u64, mine: &[u64]) -> usize {
-        let full = (self.len + 1) * 5 > self.lines * S * 4;
+    /// Adds a bucket that is not here to the `len` that are; returns how many of them were dropped,
+    /// being whole again, to make space.
+    pub(super) fn add(&self, now: u64, bucket: u64, mine: &[u64], len: usize) -> usize {
+        let full = (len + 1) * 5 > self.lines() * S * 4;
         let dropped = if full { self.rebuild(now, mine) } else { 0 };
-        self.put(tag_of(bucket), [0; N]);
-        dropped
-    }
-
-    /// Of the neighbours, the one nearest to whole, and when it is; never one that was spent and is
-    /// not whole yet.
-    pub(super) fn victim(&self, now: u64, bucket: u64, mine: &[u64]) -> Option<(Place, u64)> {
-        let home = self.home(tag_of(bucket));
-        let near = (home..self.lines).chain(0..home).take(NEIGHBOURS);
-        let slots = near.flat_map(|line| (0..S).map(move |slot| (line, slot)));
-        slots
-            .filter_map(|(index, slot)| {
-                let line = self.line(index);
-                let (tag, whole_at) = (line.tags[slot], whole_at(line.words[slot][0]));
-                let may_go =
-                    tag != 0 && (tag & SPENT == 0 || whole_at <= now) && !is_mine(tag, mine);
-                may_go.then_some(((index, slot), whole_at))
-            })
-            .min_by_key(|(_, whole_at)| *whole_at)
-    }
-
-    /// Empties a slot. If its line was full, buckets that had to pass it may now come back.
-    pub(super) fn remove(&mut self, (mut hole, slot): Place) {
-        self.len -= 1;
-        let mut was_full = self.take(hole, slot);
-        let mut index = self.next(hole);
-        while was_full {
-            let passed = (0..S).find(|slot| {
-                let tag = self.line(index).tags[*slot];
-                tag != 0 && self.distance(self.home(tag), index) >= self.distance(hole, index)
-            });
-            was_full = self.line(index).tags[S - 1] != 0;
-            if let Some(slot) = passed {
-                let (tag, words) = (self.line(index).tags[slot], self.line(index).words[slot]);
-                self.put_in(hole, tag, words);
-                self.take(index, slot);
-                hole = index;
+        let mut index = self.home(tag_of(bucket));
+        while let Some(line) = self.line(index) {
+            if line.lock().push(Self::fresh(bucket)) {
+                break;
             }
             index = self.next(index);
         }
-    }
-
-    /// Makes a table for the buckets that are not whole yet, with some space to grow.
-    fn rebuild(&mut self, now: u64, mine: &[u64]) -> usize {
-        let mut live = Vec::with_capacity(self.len);
-        for line in self.pages.iter().flatten() {
-            let taken = line.tags.into_iter().zip(line.words).filter(|(tag, _)| *tag != 0);
-            live.extend(
-                taken.filter(|(tag, words)| whole_at(words[0]) > now || is_mine(*tag, mine)),
-            );
-        }
-        let dropped = self.len - live.len();
-        self.resize((live.len() * 10 / 7 + 1).div_ceil(S) + 1);
-        self.len = 0;
-        live.into_iter().for_each(|(tag, words)| self.put(tag, words));
         dropped
     }
 
-    /// As many empty lines, in whole pages once there is more than one.
-    fn resize(&mut self, lines: usize) {
-        let (pages, of) = if lines <= PAGE { (1, lines) } else { (lines.div_ceil(PAGE), PAGE) };
-        self.pages.retain(|page| page.len() == of);
-        self.pages.truncate(pages);
-        self.pages.iter_mut().for_each(|page| page.fill(Self::EMPTY));
-        self.pages.reserve_exact(pages - self.pages.len());
-        self.pages.resize_with(pages, || vec![Self::EMPTY; of].into_boxed_slice());
-        self.lines = pages * of;
+    /// Of the neighbours, the one nearest to whole; never one that was spent and is not whole yet.
+    pub(super) fn victim(&self, now: u64, bucket: u64, mine: &[u64]) -> Option<Victim<N>> {
+        let home = self.home(tag_of(bucket));
+        let near = (home..self.lines()).chain(0..home).take(NEIGHBOURS);
+        let lines = near.filter_map(|index| Some((index, self.line(index)?)));
+        lines
+            .flat_map(|(index, line)| line.glance().map(move |(slot, seen)| ((index, slot), seen)))
+            .filter(|(_, seen)| !seen.spent || whole_at(seen.words[0]) <= now)
+            .filter(|(_, seen)| !is_mine(seen.tag, mine))
+            .min_by_key(|(_, seen)| whole_at(seen.words[0]))
     }
 
-    fn put(&mut self, tag: u64, words: [u64; N]) {
-        let mut index = self.home(tag);
-        while self.line(index).tags[S - 1] != 0 {
+    /// Empties a slot, if it is still as it was seen.
+    pub(super) fn evict(&self, (place, seen): Victim<N>) -> bool {
+        self.remove_if(place, |now| now == seen)
+    }
+
+    /// Forgets a bucket; says whether it was here.
+    pub(super) fn remove(&self, bucket: u64) -> bool {
+        let tag = tag_of(bucket);
+        self.find(tag).is_some_and(|place| self.remove_if(place, |seen| seen.tag == tag))
+    }
+
+    /// Empties a slot. If its line was full, buckets that had to pass it come back.
+    fn remove_if(&self, (index, slot): Place, may: impl FnOnce(Seen<N>) -> bool) -> bool {
+        let Some(mut hole) = self.line(index).map(Line::lock) else { return false };
+        if !may(hole.seen(slot)) {
+            return false;
+        }
+        let (mut hole_at, mut index) = (index, self.next(index));
+        let mut was_full = hole.take(slot);
+        while let Some(line) = self.line(index).filter(|_| was_full) {
+            let mut line = line.lock();
+            was_full = !line.has(S - 1, 0);
+            let passed = (0..S).find(|slot| {
+                let tag = line.seen(*slot).tag;
+                tag != 0 && self.distance(self.home(tag), index) >= self.distance(hole_at, index)
+            });
+            if let Some(slot) = passed {
+                hole.push(line.seen(slot));
+                line.take(slot);
+                (hole_at, hole) = (index, line);
+            }
             index = self.next(index);
         }
-        self.put_in(index, tag, words);
-        self.len += 1;
+        true
     }
 
-    /// Into a line that is not full.
-    fn put_in(&mut self, index: usize, tag: u64, words: [u64; N]) {
-        let line = self.line_mut(index);
-        if let Some(slot) = line.tags.iter().position(|tag| *tag == 0) {
-            (line.tags[slot], line.words[slot]) = (tag, words);
+    /// Makes a table for the buckets that are not whole yet, with some space to grow; returns how
+    /// many others there were.
+    fn rebuild(&self, now: u64, mine: &[u64]) -> usize {
+        let (former, mut dropped) = (self.lines(), 0);
+        let mut locked: Vec<Locked<'_, N, S>> =
+            (0..former).filter_map(|i| Some(self.line(i)?.lock())).collect();
+        let mut live = Vec::new();
+        for line in &mut locked {
+            for seen in (0..S).map(|slot| line.seen(slot)).filter(|seen| seen.tag != 0) {
+                let lives = whole_at(seen.words[0]) > now || is_mine(seen.tag, mine);
+                if lives { live.push(seen) } else { dropped += 1 }
+            }
+            line.clear();
+        }
+        let lines = lines_for(live.len(), S);
+        let pages = self.pages.get_or_init(|| {
+            let most = lines_for(self.quota, S).div_ceil(PAGE) + 1;
+            (0..most).map(|_| Page::new()).collect()
+        });
+        for page in pages.iter().take(lines.div_ceil(PAGE)) {
+            page.get_or_init(|| Box::new(array::from_fn(|_| Line::empty())));
+        }
+        locked.extend((former..lines).filter_map(|index| Some(self.line(index)?.lock())));
+        self.lines.store(lines, Ordering::Release);
+        for seen in live {
+            let mut index = self.home(seen.tag);
+            while !locked[index].push(seen) {
+                index = self.next(index);
+            }
+        }
+        dropped
+    }
+
+    /// Where the bucket is, for as long as nobody adds or removes.
+    pub(super) fn locate(&self, bucket: u64) -> Option<Place> {
+        self.find(tag_of(bucket))
+    }
+
+    /// Looks only at lines that were there when it began: a page is made before its lines count.
+    #[inline]
+    fn find(&self, tag: u64) -> Option<Place> {
+        let lines = self.lines();
+        if lines == 0 {
+            return None;
+        }
+        let mut index = home(tag, lines);
+        loop {
+            let line = self.line(index)?;
+            if let Some(slot) = line.position(tag) {
+                return Some((index, slot));
+            }
+            if !line.is_full() {
+                return None;
+            }
+            index = next(index, lines);
         }
     }
 
-    /// Out of a line; its last bucket fills the gap. Says whether the line was full.
-    fn take(&mut self, index: usize, slot: usize) -> bool {
-        let line = self.line_mut(index);
-        let last = line.tags.iter().rposition(|tag| *tag != 0).unwrap_or(slot);
-        (line.tags[slot], line.words[slot]) = (line.tags[last], line.words[last]);
-        line.tags[last] = 0;
-        last == S - 1
+    #[inline]
+    pub(super) fn line(&self, index: usize) -> Option<&Line<N, S>> {
+        Some(&self.pages.get()?.get(index / PAGE)?.get()?[index % PAGE])
     }
 
     #[inline]
-    fn line(&self, index: usize) -> &Line<N, S> {
-        &self.pages[index / PAGE][index % PAGE]
+    fn lines(&self) -> usize {
+        self.lines.load(Ordering::Acquire)
     }
 
-    #[inline]
-    fn line_mut(&mut self, index: usize) -> &mut Line<N, S> {
-        &mut self.pages[index / PAGE][index % PAGE]
-    }
-
-    /// Where a search begins: the lower 32 bits of the fingerprint, scaled to the table.
-    #[inline]
     fn home(&self, tag: u64) -> usize {
-        (((tag >> 1 & 0xffff_ffff) * self.lines as u64) >> 32) as usize
+        home(tag, self.lines())
     }
 
-    #[inline]
     fn next(&self, index: usize) -> usize {
-        if index + 1 == self.lines { 0 } else { index + 1 }
+        next(index, self.lines())
     }
 
     fn distance(&self, from: usize, to: usize) -> usize {
-        if to >= from { to - from } else { to + self.lines - from }
+        if to >= from { to - from } else { to + self.lines() - from }
+    }
+
+    fn fresh(bucket: u64) -> Seen<N> {
+        Seen { tag: tag_of(bucket), spent: false, words: [0; N] }
     }
 }
 
-/// Never zero, which is the empty slot's.
-#[inline]
-fn tag_of(bucket: u64) -> u64 {
-    match bucket << 1 {
-        0 => 2,
-        tag => tag,
+/// A bucket that is held for oneself alone, until dropped.
+pub(super) struct Held<'a, const N: usize, const S: usize> {
+    line: Locked<'a, N, S>,
+    slot: usize,
+    tag: u64,
+}
+
+impl<const N: usize, const S: usize> Held<'_, N, S> {
+    #[inline]
+    pub(super) fn words(&self) -> [u64; N] {
+        self.line.words(self.slot)
     }
+
+    #[inline]
+    pub(super) fn write(&mut self, words: [u64; N], spent: bool) {
+        self.line.write(self.slot, Seen { tag: self.tag, spent, words });
+    }
+}
+
+/// Where a search begins: the lower 32 bits of the fingerprint, scaled to the table.
+#[inline]
+fn home(tag: u64, lines: usize) -> usize {
+    (((tag >> 2 & 0xffff_ffff) * lines as u64) >> 32) as usize
+}
+
+#[inline]
+fn next(index: usize, lines: usize) -> usize {
+    if index + 1 >= lines { 0 } else { index + 1 }
+}
+
+/// Lines for so many buckets, seven of ten slots taken, in whole pages.
+fn lines_for(buckets: usize, slots: usize) -> usize {
+    let lines = (buckets * 10 / 7 + 1).div_ceil(slots) + 1;
+    if lines < PAGE { lines } else { lines.next_multiple_of(PAGE) }
 }
 
 fn is_mine(tag: u64, mine: &[u64]) -> bool {
-    mine.iter().any(|&bucket| tag_of(bucket) == tag & !SPENT)
+    mine.iter().any(|&bucket| tag_of(bucket) == tag)
 }
