@@ -1,1 +1,14 @@
-//! x
+//! The program `ratekeeper`: one engine, the library `ratekeeper`, behind doors that anyone can ask.
+//!
+//! The modules are listed in the order in which a start and then a request meet them: what the user
+//! wrote, the command that runs it, the rules, the connections, the door that turns bytes into a
+//! question and a decision into bytes, and the answer to a bad call. It is a library only so that
+//! tests can start a server in their own process.
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod command;
+pub mod demo;
+pub mod serve;
+pub mod door;
+mod problem;

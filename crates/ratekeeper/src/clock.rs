@@ -20,7 +20,7 @@ pub(crate) enum Clock {
 
 impl Clock {
     pub(crate) fn system() -> Clock {
-        Clock::System(SystemClock::start())
+        Clock::System(SystemClock::start(quanta::Clock::new()))
     }
 
     #[inline]
@@ -51,8 +51,7 @@ pub(crate) struct SystemClock {
 
 impl SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
-    fn start() -> SystemClock {
-        let counter = quanta::Clock::new();
+    fn start(counter: quanta::Clock) -> SystemClock {
         let since_epoch =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let epoch = ticks(since_epoch) * 1_000;
@@ -64,7 +63,9 @@ impl SystemClock {
     #[inline]
     fn now(&self) -> u64 {
         let counted = self.counter.delta_as_nanos(self.zero, self.counter.raw());
-        if counted >= self.next_sync.load(Ordering::Relaxed) {
+        let left = self.next_sync.load(Ordering::Relaxed).wrapping_sub(counted);
+        // Due, or, where the counter was set back, far from due.
+        if left.wrapping_sub(1) >= SYNC_EVERY {
             self.sync(counted);
         }
         let nanos = counted.wrapping_add(self.offset.load(Ordering::Relaxed));
@@ -77,7 +78,7 @@ impl SystemClock {
         let passed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let true_nanos = self.epoch.saturating_add(passed);
         self.offset.store(true_nanos.wrapping_sub(counted), Ordering::Relaxed);
-        self.next_sync.store(counted + SYNC_EVERY, Ordering::Relaxed);
+        self.next_sync.store(counted.wrapping_add(SYNC_EVERY), Ordering::Relaxed);
     }
 }
 
@@ -137,4 +138,37 @@ impl Default for ManualClock {
 fn ticks(time: Duration) -> u64 {
     let seconds = time.as_secs().min(NOW_MAX / 1_000_000);
     (seconds * 1_000_000 + u64::from(time.subsec_micros())).min(NOW_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SystemClock;
+
+    /// Far less than the counter is moved, far more than the test takes.
+    const MINUTE: u64 = 60_000_000;
+    const HOUR_IN_NANOS: u64 = 3_600_000_000_000;
+
+    /// Goal: a counter that was set forward or back, as on a machine that moved, does not move time.
+    /// Method: a counter of our own jumps by hours; the ticks follow the monotonic clock.
+    #[test]
+    fn a_counter_that_jumps_does_not_move_the_time() {
+        let (counter, hand) = quanta::Clock::mock();
+        let clock = SystemClock::start(counter);
+        let start = clock.now();
+        hand.increment(3 * HOUR_IN_NANOS);
+        assert!(clock.now().abs_diff(start) < MINUTE);
+        hand.decrement(2 * HOUR_IN_NANOS);
+        assert!(clock.now().abs_diff(start) < MINUTE);
+    }
+
+    /// Goal: between two settings the counter alone moves the time.
+    /// Method: move a counter of our own by less than a tenth of a second.
+    #[test]
+    fn the_counter_moves_the_time_between_two_settings() {
+        let (counter, hand) = quanta::Clock::mock();
+        let clock = SystemClock::start(counter);
+        let start = clock.now();
+        hand.increment(12_345_678_u64);
+        assert_eq!(clock.now() - start, 12_345);
+    }
 }

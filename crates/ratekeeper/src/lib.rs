@@ -33,7 +33,8 @@ pub use limit::{Limit, LimitBuilder, LimitError};
 pub use limiter::{Limiter, NeedsAwait, Observer, Rule, RuleError, UnknownRule};
 pub use store::memory::MemoryStats;
 
-/// The README's Rust, compiled and run with the documentation's tests.
+/// The Rust in these pages is compiled and run with the documentation's tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/algorithms.md")]
+struct Pages;

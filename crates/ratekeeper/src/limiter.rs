@@ -270,6 +270,7 @@ fn decide(decisions: &[Decision]) -> Decision {
 pub struct UnknownRule {
     name: String,
     known: Vec<String>,
+    more: bool,
 }
 
 impl UnknownRule {
@@ -284,7 +285,7 @@ impl fmt::Display for UnknownRule {
             return f.write_str("there are no rules");
         }
         write!(f, "the rules are {}", self.known.join(", "))?;
-        if self.known.len() == Self::SHOWN { f.write_str(", …") } else { Ok(()) }
+        if self.more { f.write_str(", …") } else { Ok(()) }
     }
 }
 

@@ -36,11 +36,8 @@ impl Bucket {
     /// The clamp: a clock that went back finds more in the bucket, but never more than fits.
     fn level_at(&self, now: u64) -> u128 {
         let leaked = u128::from(now.abs_diff(self.since)) * u128::from(self.amount);
-        let level = if now >= self.since {
-            self.level.saturating_sub(leaked)
-        } else {
-            self.level + leaked
-        };
+        let level =
+            if now >= self.since { self.level.saturating_sub(leaked) } else { self.level + leaked };
         level.min(self.full())
     }
 }

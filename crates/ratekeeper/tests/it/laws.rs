@@ -17,7 +17,7 @@ mod refunds;
 mod reload;
 
 pub(crate) use account::Shape;
-pub(crate) use trace::{Call, Step, steps};
+pub(crate) use trace::{Also, Call, Step, steps};
 
 use proptest::prelude::ProptestConfig;
 

@@ -69,10 +69,9 @@ impl Shape {
             Algorithm::SlidingWindowCounter => {
                 Kept::Counter(SlidingCounter::new(amount, period)?, Windows::default())
             }
-            Algorithm::TokenBucket | Algorithm::LeakyBucket => Kept::Bucket(
-                Bucket::new(amount, period, nonzero(self.burst))?,
-                Arrival::default(),
-            ),
+            Algorithm::TokenBucket | Algorithm::LeakyBucket => {
+                Kept::Bucket(Bucket::new(amount, period, nonzero(self.burst))?, Arrival::default())
+            }
         };
         Some(Account { shape: self, kept })
     }
@@ -85,9 +84,7 @@ impl Shape {
     /// The same key as the specification sees it.
     pub(crate) fn oracle(&self) -> Box<dyn Oracle> {
         match self.kind {
-            Algorithm::FixedWindow => {
-                Box::new(oracle::FixedWindow::new(self.amount, self.period))
-            }
+            Algorithm::FixedWindow => Box::new(oracle::FixedWindow::new(self.amount, self.period)),
             Algorithm::SlidingWindowLog => {
                 Box::new(oracle::SlidingLog::new(self.amount, self.period))
             }
@@ -191,9 +188,7 @@ impl Account {
     pub(crate) fn refund(&mut self, now: u64, units: u64) -> Verdict {
         match &mut self.kept {
             Kept::Fixed(algorithm, state) => replace(state, algorithm.refund(*state, now, units)),
-            Kept::Counter(algorithm, state) => {
-                replace(state, algorithm.refund(*state, now, units))
-            }
+            Kept::Counter(algorithm, state) => replace(state, algorithm.refund(*state, now, units)),
             Kept::Bucket(algorithm, state) => replace(state, algorithm.refund(*state, now, units)),
             Kept::Log(algorithm, log) => algorithm.refund(log, now, units),
         }

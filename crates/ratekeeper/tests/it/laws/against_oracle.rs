@@ -3,8 +3,8 @@
 //! Invariant: library and oracle see the same calls at the same times, and meet in nothing else.
 
 use super::account::{Account, MINUTE, SECOND, Shape, TODAY, shapes, small, verdict};
-use super::trace::{Also, Call, Step, share_of, starts, steps};
 use super::cases;
+use super::trace::{Also, Call, Step, share_of, starts, steps};
 use proptest::prelude::*;
 use ratekeeper::Algorithm;
 use ratekeeper::algorithm::Verdict;
@@ -53,7 +53,7 @@ fn reload(
 }
 
 proptest! {
-    #![proptest_config(cases(4_000))]
+    #![proptest_config(cases(16_000))]
 
     /// Goal: each answer to ordinary traffic is the one of the specification.
     /// Method: random traces of short and of real periods, costs from 0 to above the limit, against
@@ -85,7 +85,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(1_000))]
 
     /// Goal: a log that keeps a large cost in several entries answers like one that does not.
     /// Method: amounts up to the largest that a limit allows, far above what one entry holds.

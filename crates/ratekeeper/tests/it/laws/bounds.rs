@@ -4,8 +4,8 @@
 //! gets; what it got is then counted over every stretch that can matter.
 
 use super::account::{Account, KINDS, SECOND, Shape, TODAY, shapes};
-use super::trace::{Also, Step, starts, steps};
 use super::cases;
+use super::trace::{Also, Step, starts, steps};
 use proptest::prelude::*;
 use ratekeeper::Algorithm;
 
@@ -40,7 +40,7 @@ fn of_kind(kind: Algorithm) -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
-    #![proptest_config(cases(1_500))]
+    #![proptest_config(cases(4_000))]
 
     /// Goal: a fixed window admits its amount in each window, and twice that in any period.
     /// Method: a greedy client on a random trace, counted by window and by stretch.

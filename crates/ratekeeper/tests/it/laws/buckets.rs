@@ -5,8 +5,8 @@
 //! state that its paper gives it.
 
 use super::account::{HOUR, MINUTE, SECOND, Shape, TODAY, real, small, verdict};
-use super::trace::{Also, Call, Step, starts, steps};
 use super::cases;
+use super::trace::{Also, Call, Step, share_of, starts, steps};
 use proptest::prelude::*;
 use ratekeeper::Algorithm;
 use ratekeeper::algorithm::bucket::{Arrival, Bucket};
@@ -121,7 +121,7 @@ proptest! {
         let (mut arrival, mut key) = (Arrival::default(), oracle_of(&former));
         let (before, after, mut now) = (bucket(&former), bucket(&latter), start);
         for (share, cost) in charges {
-            now += super::trace::share_of(former.period, share);
+            now += share_of(former.period, share);
             arrival = before.charge(arrival, now, cost).1;
             let _ = oracle::ask(&mut key, now, cost);
         }
@@ -150,8 +150,8 @@ fn bucket(shape: &Shape) -> Bucket {
 #[test]
 fn twenty_five_units_used_are_twenty_five_at_another_rate() {
     let shape = Shape::new(Algorithm::TokenBucket, 60, MINUTE);
-    let (verdict, arrival) = bucket(&shape).charge(Arrival::default(), TODAY, 25);
-    assert_eq!(verdict.remaining, 35);
+    let (charged, arrival) = bucket(&shape).charge(Arrival::default(), TODAY, 25);
+    assert_eq!(charged.remaining, 35);
     let now = TODAY + SECOND / 2;
 
     let slower = Shape { amount: 7, period: HOUR, burst: 30, ..shape };
@@ -166,5 +166,5 @@ fn twenty_five_units_used_are_twenty_five_at_another_rate() {
     let mut expected = oracle_of(&shape);
     expected.record(TODAY, 25);
     let mut expected = expected.carry(now, 7, HOUR, 20);
-    assert_eq!(told, super::account::verdict(oracle::ask(&mut expected, now, 0)));
+    assert_eq!(told, verdict(oracle::ask(&mut expected, now, 0)));
 }

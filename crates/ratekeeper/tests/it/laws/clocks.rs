@@ -8,7 +8,7 @@
 use super::account::{KINDS, SECOND, Shape, TODAY, shapes};
 use super::bounds::most_within;
 use super::cases;
-use super::trace::{Also, Step, steps, worn};
+use super::trace::{Also, Step, share_of, steps, worn};
 use proptest::prelude::*;
 use ratekeeper::Algorithm;
 use ratekeeper::algorithm::{NOW_MAX, Verdict};
@@ -46,7 +46,7 @@ fn greedy_over_a_step(shape: Shape, steps: &[Step], at: usize, offset: i64) -> V
 }
 
 proptest! {
-    #![proptest_config(cases(1_500))]
+    #![proptest_config(cases(4_000))]
 
     /// Goal: no clock makes an algorithm panic or tell an absurd wait.
     /// Method: calls at times from all of the range, in no order, with any cost.
@@ -74,8 +74,8 @@ proptest! {
     ) {
         let (mut account, now) = worn(shape, TODAY, &steps);
         for (time, cost) in hammering {
-            let during = now - back + super::trace::share_of(back, time);
-            let cost = super::trace::share_of(shape.limit(), cost);
+            let during = now - back + share_of(back, time);
+            let cost = share_of(shape.limit(), cost);
             let told = account.ask(during, cost);
             prop_assert!(waits_are_within(&shape, &told), "{told:?}");
         }
@@ -89,15 +89,11 @@ proptest! {
     #[test]
     fn one_step_of_the_clock_gives_away_at_most_one_quota(
         shape in shapes(), steps in steps(40, Also::NOTHING), at in 0..40_usize,
-        offset in -300_i64..300, fine in -1_000_i64..1_000,
+        periods in -3_i64..=3, fine in -9_999_i64..=9_999,
     ) {
-        let fine = if shape.kind == Algorithm::FixedWindow { 0 } else { fine };
-        let offset = offset * i64::try_from(shape.period).expect("periods are short") / 100 + fine;
-        let whole = offset / i64::try_from(shape.period).expect("periods are short");
-        let offset = match shape.kind {
-            Algorithm::FixedWindow => whole * i64::try_from(shape.period).expect("short"),
-            _ => offset,
-        };
+        let period = shape.period as i64;
+        let fine = if shape.kind == Algorithm::FixedWindow { 0 } else { period * fine / 10_000 };
+        let offset = periods * period + fine;
         let got = greedy_over_a_step(shape, &steps, at, offset);
         let most = most_within(&got, shape.period);
         match shape.kind {

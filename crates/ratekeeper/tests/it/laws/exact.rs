@@ -3,9 +3,9 @@
 //!
 //! Invariant: no oracle here; each figure is held against what the same library then admits.
 
-use super::account::{shapes, small};
-use super::trace::{Also, starts, steps, worn};
+use super::account::{Account, Shape, shapes, small};
 use super::cases;
+use super::trace::{Also, Step, share_of, starts, steps, worn};
 use proptest::prelude::*;
 use ratekeeper::Algorithm;
 use ratekeeper::algorithm::Retry;
@@ -13,8 +13,17 @@ use ratekeeper::algorithm::Retry;
 /// A clock that only goes forward, and anything else.
 const FORWARD: Also = Also { clock_back: false, refunds: true, reloads: false };
 
+/// A worn key that is not whole: it is charged a unit if it is.
+fn in_use(shape: Shape, start: u64, steps: &[Step]) -> (Account, u64) {
+    let (mut account, now) = worn(shape, start, steps);
+    if account.remaining(now) == account.shape.limit() {
+        assert!(account.ask(now, 1).allowed());
+    }
+    (account, now)
+}
+
 proptest! {
-    #![proptest_config(cases(4_000))]
+    #![proptest_config(cases(6_000))]
 
     /// Goal: `remaining` is the largest cost that is admitted at this instant, and no estimate.
     /// Method: wear a key with a random trace, then ask for just that and for one more.
@@ -30,16 +39,15 @@ proptest! {
     }
 
     /// Goal: `retry_after` is the first instant that works.
-    /// Method: wear a key, have each cost above what is left refused, and ask one tick before the
+    /// Method: wear a key, have a cost above what is left refused, and ask one tick before the
     /// promise and at it.
     #[test]
     fn a_refused_cost_is_admitted_when_promised_and_not_a_tick_earlier(
         shape in shapes(), start in starts(), steps in steps(20, FORWARD), more in any::<u16>(),
     ) {
-        let (account, now) = worn(shape, start, &steps);
+        let (account, now) = in_use(shape, start, &steps);
         let (left, limit) = (account.remaining(now), account.shape.limit());
-        prop_assume!(left < limit);
-        let cost = left + 1 + super::trace::share_of(limit - left - 1, more);
+        let cost = left + 1 + share_of(limit - left - 1, more);
         let wait = account.see(now, cost).retry_after.ticks().expect("the cost is refused");
         prop_assert!(wait >= 1);
         prop_assert!(!account.admits(now + wait - 1, cost));
@@ -91,9 +99,8 @@ proptest! {
         shape in small(), start in 0..200_u64, steps in steps(20, FORWARD),
         others in proptest::collection::vec((0..30_u64, 1..5_u64), 0..10),
     ) {
-        let (mut account, now) = worn(shape, start, &steps);
+        let (mut account, now) = in_use(shape, start, &steps);
         let cost = account.remaining(now) + 1;
-        prop_assume!(cost <= account.shape.limit());
         let wait = account.see(now, cost).retry_after.ticks().expect("the cost is refused");
         for tick in 0..wait {
             for (_, other) in others.iter().filter(|(at, _)| *at == tick) {
@@ -148,7 +155,7 @@ proptest! {
         let (account, now) = worn(shape, start, &steps);
         let mut pruned = account.clone();
         pruned.prune(now);
-        let later = now + super::trace::share_of(2 * shape.period, later);
+        let later = now + share_of(2 * shape.period, later);
         prop_assert_eq!(account.see(now, cost), pruned.see(now, cost));
         prop_assert_eq!(account.see(later, cost), pruned.see(later, cost));
     }

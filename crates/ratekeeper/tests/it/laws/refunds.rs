@@ -4,7 +4,7 @@
 
 use super::account::shapes;
 use super::cases;
-use super::trace::{Also, starts, steps, worn};
+use super::trace::{Also, share_of, starts, steps, worn};
 use proptest::prelude::*;
 use ratekeeper::Algorithm;
 use ratekeeper::algorithm::Retry;
@@ -21,7 +21,7 @@ proptest! {
     ) {
         let (mut account, now) = worn(shape, start, &steps);
         let before = account.see(now, asked);
-        let cost = super::trace::share_of(account.remaining(now), share);
+        let cost = share_of(account.remaining(now), share);
         prop_assert!(account.ask(now, cost).allowed());
         prop_assert!(account.refund(now, cost).allowed());
         prop_assert_eq!(account.see(now, asked), before);

@@ -75,7 +75,7 @@ impl Step {
         let to = match self.time {
             Move::Stay => now,
             Move::Ticks(ticks) => now + ticks,
-            Move::Periods(periods, off) => beside(periods * period, off).max(now),
+            Move::Periods(periods, off) => beside(periods.saturating_mul(period), off).max(now),
             Move::Share(share) => now + share_of(2 * period, share),
             Move::Retry(off) => beside(last.retry_after.ticks().unwrap_or(0), off).max(now),
             Move::Reset(off) => beside(last.reset_after, off).max(now),
@@ -120,6 +120,8 @@ pub(crate) struct Also {
 
 impl Also {
     pub(crate) const NOTHING: Also = Also { clock_back: false, refunds: false, reloads: false };
+    /// All that can happen while the clock goes forward.
+    pub(crate) const FORWARD: Also = Also { clock_back: false, refunds: true, reloads: true };
     pub(crate) const EVERYTHING: Also = Also { clock_back: true, refunds: true, reloads: true };
 }
 

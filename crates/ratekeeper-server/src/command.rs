@@ -1,0 +1,56 @@
+//! The commands, one file each, and how they end.
+//!
+//! Invariant: whatever happens ends in an exit code: 0 for done and allowed, 1 for refused, 2 for an
+//! error, which is told once, on stderr, with its place, fault and repair.
+
+mod ask;
+mod banner;
+mod check;
+mod serve;
+
+use crate::args::{Args, Command};
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use tokio::runtime::Runtime;
+
+/// Runs what the command line says.
+pub fn run(args: Args) -> ExitCode {
+    let done = match args.command {
+        Command::Serve(serve) => serve::run(&serve),
+        Command::Check(check) => check::run(&check),
+    };
+    done.unwrap_or_else(|failure| {
+        // Nobody is left to tell if stderr is closed.
+        let _ = writeln!(io::stderr(), "error: {failure}");
+        ExitCode::from(2)
+    })
+}
+
+/// Why a command cannot do its work: place, fault and repair, for the one who typed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failure(String);
+
+impl Failure {
+    fn new(text: impl Into<String>) -> Failure {
+        Failure(text.into())
+    }
+}
+
+/// Text that came over the wire is shown without what could steer a terminal.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plain(&self.0))
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// The runtime of a command, started by `build`.
+fn runtime(build: io::Result<Runtime>) -> Result<Runtime, Failure> {
+    build.map_err(|error| {
+        Failure::new(format!("cannot start threads: {error}; raise the limits of this user"))
+    })
+}

@@ -1,0 +1,129 @@
+//! The client of the commands that ask a running server.
+//!
+//! Invariant: the wait, the answer's size and what is shown of a URL are bounded: five seconds, one
+//! mebibyte, and never a password.
+
+use super::Failure;
+use crate::args::URL_DEFAULT;
+use crate::door::CHECK_PATH;
+use axum::body::Body;
+use http_body_util::{BodyExt, Limited};
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use std::io::ErrorKind;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long a server may take, connecting included.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Most bytes of an answer. Beyond it, it is not one of ours.
+const ANSWER_MAX: usize = 1024 * 1024;
+
+/// Sends a check to the server at `url` and returns the decision, in JSON.
+pub(super) async fn ask(url: &str, question: String) -> Result<String, Failure> {
+    let target = target(url)?;
+    let answer = timeout(ANSWER_TIMEOUT, exchange(url, &target, question)).await;
+    let (status, body) = answer.unwrap_or_else(|_| {
+        let seconds = ANSWER_TIMEOUT.as_secs();
+        Err(Failure::new(format!(
+            "{url} did not answer within {seconds} s; try again, or look at its load"
+        )))
+    })?;
+    if status == StatusCode::OK {
+        return Ok(body);
+    }
+    let problem: Problem = serde_json::from_str(&body).map_err(|_| stranger(url))?;
+    Err(Failure::new(format!(
+        "{url} did not take the call ({}): {}",
+        status.as_u16(),
+        problem.detail
+    )))
+}
+
+/// What of a problem body is shown.
+#[derive(Deserialize)]
+struct Problem {
+    detail: String,
+}
+
+/// The answer is none of ours.
+pub(super) fn stranger(url: &str) -> Failure {
+    Failure::new(format!("what answers at {url} is not a ratekeeper server; correct `--url`"))
+}
+
+/// A server, as three places need it: to connect, in the field `Host`, and in the request line.
+#[derive(Debug, PartialEq, Eq)]
+struct Target {
+    address: String,
+    host: String,
+    path: String,
+}
+
+fn target(url: &str) -> Result<Target, Failure> {
+    let fail = |fault: &str| {
+        let repair = format!("write `--url {URL_DEFAULT}`, or the like");
+        Err(Failure::new(format!("`--url` or `RATEKEEPER_URL` {fault}; {repair}")))
+    };
+    let Ok(uri) = url.parse::<Uri>() else { return fail("is not a URL") };
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return fail("does not begin with http://");
+    };
+    match scheme {
+        "http" => {}
+        "https" => return fail("is an https URL, which this version does not support"),
+        _ => return fail("does not begin with http://"),
+    }
+    if authority.as_str().contains('@') {
+        return fail("holds a user name or password, which no server here asks for");
+    }
+    if authority.host().is_empty() || uri.query().is_some() {
+        return fail("is more or less than the address of a server");
+    }
+    // A library's `port` would take one out of range for none.
+    let port = match authority.as_str().strip_prefix(authority.host()) {
+        None | Some("") => 80,
+        Some(written) => match written.strip_prefix(':').map(str::parse::<u16>) {
+            Some(Ok(port)) => port,
+            _ => return fail("has no valid port"),
+        },
+    };
+    let path = format!("{}{CHECK_PATH}", uri.path().trim_end_matches('/'));
+    let address = format!("{}:{port}", authority.host());
+    Ok(Target { address, host: authority.to_string(), path })
+}
+
+async fn exchange(
+    url: &str,
+    target: &Target,
+    question: String,
+) -> Result<(StatusCode, String), Failure> {
+    let broken = |error: hyper::Error| {
+        Failure::new(format!("{url} broke off ({error}); is it a ratekeeper server?"))
+    };
+    let stream = TcpStream::connect(&target.address).await.map_err(|error| {
+        let repair = match error.kind() {
+            ErrorKind::ConnectionRefused => {
+                "start one with `ratekeeper serve`, or name another with `--url`"
+            }
+            _ => "correct `--url`, or start one with `ratekeeper serve`",
+        };
+        Failure::new(format!("no server answers at {url} ({error}); {repair}"))
+    })?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    // It ends with the runtime, which lives for one question.
+    tokio::spawn(connection);
+    let request = Request::post(&target.path)
+        .header(HOST, &target.host)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Body::from(question))
+        .map_err(|error| Failure::new(format!("`--url` cannot be asked: {error}; correct it")))?;
+    let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
+    let body = Limited::new(body, ANSWER_MAX).collect().await.map_err(|_| stranger(url))?;
+    let text = String::from_utf8(body.to_bytes().into()).map_err(|_| stranger(url))?;
+    Ok((head.status, text))
+}

@@ -1,0 +1,105 @@
+//! A decision as JSON.
+//!
+//! Invariant: times are seconds, exact to the microsecond. A double holds every number of
+//! microseconds that a decision can have, and the shortest text that reads back as that double is
+//! the decimal itself, since it has no more than 15 digits.
+
+use ratekeeper::Decision;
+use ratekeeper::decision::UNLIMITED;
+use serde::Serialize;
+use std::time::Duration;
+
+/// The number of the rule set that decided. There is but one until rules can change.
+const VERSION: u64 = 1;
+
+/// The answer to one question. Members that have no meaning for it are null.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer<'a> {
+    allowed: bool,
+    rule: &'a str,
+    limit: Option<u64>,
+    remaining: Option<u64>,
+    retry_after: Option<f64>,
+    reset_after: Option<f64>,
+    delay: Option<f64>,
+    never: bool,
+    source: &'static str,
+    id: Option<&'static str>,
+    version: u64,
+    results: [Outcome<'a>; 1],
+}
+
+/// What one rule said.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Outcome<'a> {
+    rule: &'a str,
+    allowed: bool,
+    limit: Option<u64>,
+    remaining: Option<u64>,
+    retry_after: Option<f64>,
+    reset_after: Option<f64>,
+    delay: Option<f64>,
+    never: bool,
+    shadow: bool,
+}
+
+impl<'a> Answer<'a> {
+    pub(super) fn new(rule: &'a str, decision: &Decision) -> Answer<'a> {
+        let limited = decision.limit() != UNLIMITED;
+        let outcome = Outcome {
+            rule,
+            allowed: decision.is_allowed(),
+            limit: limited.then_some(decision.limit()),
+            remaining: limited.then_some(decision.remaining()),
+            retry_after: decision.retry_after().map(seconds),
+            reset_after: limited.then(|| seconds(decision.reset_after())),
+            delay: None,
+            never: decision.is_never(),
+            shadow: false,
+        };
+        let Outcome { allowed, limit, remaining, retry_after, reset_after, delay, never, .. } =
+            outcome;
+        Answer {
+            allowed,
+            rule,
+            limit,
+            remaining,
+            retry_after,
+            reset_after,
+            delay,
+            never,
+            source: decision.source().name(),
+            id: None,
+            version: VERSION,
+            results: [outcome],
+        }
+    }
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: a time in JSON is the decimal itself, with no digit of the double behind it.
+    /// Method: compare with digits set by hand, at ends, at awkward values and over a long stride.
+    #[test]
+    fn times_are_exact_to_the_microsecond() {
+        let twenty_years = 2 * 10 * 365 * 24 * 3600 * 1_000_000_u64;
+        let strided = (0..twenty_years).step_by(6_007_000_000_039);
+        for micros in
+            [0, 1, 9, 10, 12_400_000, 999_999, 1_000_001, twenty_years].into_iter().chain(strided)
+        {
+            let json = serde_json::to_string(&seconds(Duration::from_micros(micros))).unwrap();
+            let digits = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+            let digits = digits.trim_end_matches('0');
+            let plain =
+                if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() };
+            let tiny = format!("{micros}e-6");
+            assert_eq!(json, if (1..10).contains(&micros) { tiny } else { plain });
+        }
+    }
+}

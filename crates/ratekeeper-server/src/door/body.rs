@@ -1,0 +1,116 @@
+//! A request's body: whether it says that it is JSON, and its bytes, bounded in size and time.
+//!
+//! Invariant: never more than [`BODY_MAX`] bytes are kept, whatever was declared.
+
+use crate::problem::Problem;
+use axum::body::{Body, HttpBody};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::BodyExt;
+use ratekeeper::decision::Wait;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Most bytes of a body. Beyond it: 413.
+pub const BODY_MAX: u64 = 64 * 1024;
+
+/// Most arrays and objects within one another. Beyond it: 413.
+pub const DEPTH_MAX: usize = 8;
+
+/// Most bytes of an oversized body that are read, and forgotten, before the answer. Closing on bytes
+/// unread would reset the connection, and many clients would then miss the answer.
+const LINGER_MAX: u64 = 1024 * 1024;
+
+/// The whole body as text.
+pub(super) async fn read(
+    headers: &HeaderMap,
+    mut body: Body,
+    pause: Duration,
+) -> Result<String, Problem> {
+    check_headers(headers)?;
+    let declared = body.size_hint().lower();
+    // Who asks before sending is told so, and sends nothing.
+    let waits = headers.contains_key(header::EXPECT);
+    if declared > LINGER_MAX || (waits && declared > BODY_MAX) {
+        return Err(too_large());
+    }
+    let (mut bytes, mut seen) = (Vec::new(), 0_u64);
+    while seen <= LINGER_MAX {
+        let frame = match timeout(pause, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => break,
+            Ok(Some(Err(_))) => return Err(bad("the body broke off; send the whole of it")),
+            Err(_) => return Err(stalled(pause)),
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        seen = seen.saturating_add(data.len() as u64);
+        if seen <= BODY_MAX {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    if seen > BODY_MAX {
+        return Err(too_large());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        bad(&format!("byte {at} of the body is not UTF-8; send JSON in UTF-8"))
+    })?;
+    if depth(&text) > DEPTH_MAX {
+        let detail = format!("the body nests deeper than {DEPTH_MAX} levels; send a plain check");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
+    Ok(text)
+}
+
+/// A body without a declared type is taken for JSON; one of another type is not.
+fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
+    let is = |value: &HeaderValue, wanted: &str| {
+        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        essence.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes())
+    };
+    let refuse = |detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    if !headers.get_all(header::CONTENT_TYPE).iter().all(|value| is(value, "application/json")) {
+        return refuse("the body is not declared as JSON; send `Content-Type: application/json`");
+    }
+    if !headers.get_all(header::CONTENT_ENCODING).iter().all(|value| is(value, "identity")) {
+        return refuse("the body is encoded; send it plain, without `Content-Encoding`");
+    }
+    Ok(())
+}
+
+/// How deep brackets nest, outside of strings. Text that is not JSON gets some figure or other.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next().filter(|byte| *byte != b'"') {
+                    if byte == b'\\' {
+                        bytes.next();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    deepest
+}
+
+fn bad(detail: &str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, detail)
+}
+
+fn too_large() -> Problem {
+    let detail = format!("the body is larger than {BODY_MAX} bytes; send less at a time");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+}
+
+fn stalled(pause: Duration) -> Problem {
+    let detail = format!("nothing of the body came for {}; send it in one go", Wait(pause));
+    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+}

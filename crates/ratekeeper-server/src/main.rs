@@ -1,0 +1,9 @@
+//! The program `ratekeeper`. Everything it does is in the library beside it.
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ratekeeper_server::command::run(ratekeeper_server::args::Args::parse())
+}

@@ -1,0 +1,156 @@
+//! Connections: accepted, bounded, timed, and ended in order.
+//!
+//! Libraries' defaults suit no server on a network, so the loop is our own. Invariant: the loop ends
+//! when it is told to and never otherwise, whatever accepting a connection fails with; and whatever a
+//! peer does or leaves undone, its connection ends.
+
+mod stream;
+
+use crate::problem::Problem;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::TokioTimer;
+use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::io::{self, ErrorKind, Write};
+use std::pin::pin;
+use std::time::Duration;
+use stream::Patient;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// Most bytes of a request's line and header fields. Beyond it: 431, and the connection ends.
+pub const HEADER_BYTES_MAX: usize = 16 * 1024;
+
+/// Most header fields of a request. Beyond it: 431, and the connection ends.
+pub const HEADERS_MAX: usize = 64;
+
+/// Most bytes that are read ahead or left to write for one connection.
+const BUFFER_MAX: usize = 32 * 1024;
+
+/// How long to wait after accepting failed, as it does at the limit of open files: long enough not to
+/// spin, short enough not to be felt.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// How much and how long at most. Tests set smaller ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Connections at a time. At the bound new ones wait in the system's backlog until one ends.
+    pub connections: usize,
+    /// To send a whole header, counted from the end of the answer before; idle connections end by it
+    /// too.
+    pub header: Duration,
+    /// Between two pieces of a body. Beyond it: 408.
+    pub body: Duration,
+    /// From the end of the header to the start of the answer. Beyond it: 408.
+    pub request: Duration,
+    /// For the peer to make room for more of its answers. Beyond it the connection ends.
+    pub write: Duration,
+    /// To finish what is under way when the server stops. Beyond it the connections are cut.
+    pub drain: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            connections: 10_000,
+            header: Duration::from_secs(10),
+            body: Duration::from_secs(10),
+            request: Duration::from_secs(30),
+            write: Duration::from_secs(10),
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Serves `app` on `listener` until `shutdown`; then stops accepting, lets the requests under way
+/// finish within `bounds.drain`, and cuts what is left.
+pub async fn run(
+    listener: TcpListener,
+    app: Router,
+    bounds: Bounds,
+    shutdown: impl Future<Output = ()>,
+) {
+    let (stop, stopped) = watch::channel(());
+    // The set counts the connections, ends them with itself, and reports each that has ended.
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    let mut healthy = true;
+    loop {
+        tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if connections.len() < bounds.connections => match accepted {
+                Ok((stream, _)) => {
+                    healthy = true;
+                    connections.spawn(serve(stream, app.clone(), bounds, stopped.clone()));
+                }
+                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) => {
+                    // Once for each spell: at the limit of open files it fails twenty times a second.
+                    if std::mem::take(&mut healthy) {
+                        let text = "cannot accept connections, trying on";
+                        let _ = writeln!(io::stderr(), "warning: {text}: {error}; raise `ulimit -n`");
+                    }
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    stop.send_replace(());
+    let finished = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(bounds.drain, finished).await;
+}
+
+/// Errors that one connection brought with it: it is gone, and the next one may be had at once.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
+    )
+}
+
+/// One connection, from its first byte to its end. How it ends concerns the peer alone.
+async fn serve(stream: TcpStream, app: Router, bounds: Bounds, mut stopped: watch::Receiver<()>) {
+    // Answers are small and complete: none should wait for the next.
+    let _ = stream.set_nodelay(true);
+    let app = TowerToHyperService::new(app);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let answer = app.call(request);
+        async move {
+            let answer = timeout(bounds.request, answer).await;
+            Ok::<Response, Infallible>(match answer {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(never)) => match never {},
+                Err(_) => too_slow(bounds.request).into_response(),
+            })
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.header)
+        .keep_alive(true)
+        .max_headers(HEADERS_MAX)
+        .max_header_size(HEADER_BYTES_MAX)
+        .max_buf_size(BUFFER_MAX)
+        .serve_connection(Patient::new(stream, bounds.write), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+fn too_slow(limit: Duration) -> Problem {
+    let limit = ratekeeper::decision::Wait(limit);
+    let detail = format!("the request took longer than {limit}; send it faster");
+    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+}

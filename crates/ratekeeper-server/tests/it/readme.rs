@@ -1,0 +1,125 @@
+//! The README's commands, run as they stand.
+//!
+//! In a block marked `console`, a line `$ ratekeeper …`, `$ cargo run --release -- …` or `$ for …` is
+//! run by a shell with the built program, and the lines that follow are compared with what it says.
+//! A line `…` stands for any lines, and what follows `retry in` may differ. A line that serves starts
+//! a server on a free port, shown as the default one; the others ask it. Other commands are not run.
+
+use crate::program::{self, Program};
+use std::path::Path;
+use std::process::Command;
+
+/// A command of the README and what it is said to print.
+struct Example {
+    command: String,
+    expected: Vec<String>,
+}
+
+/// Goal: what the README shows is what the program does.
+/// Method: run its console blocks, in order, against one server.
+#[test]
+fn the_readme_shows_what_the_program_does() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(path).expect("there is a README.md");
+    let examples = examples(&readme);
+    assert!(!examples.is_empty(), "README.md has no command in a ```console block");
+
+    let mut server: Option<Program> = None;
+    for Example { command, expected } in examples {
+        let said = if command.contains(" serve") {
+            // The one before, if any, ends first.
+            drop(server.take());
+            let mut shell = shell(&format!("exec {command}"));
+            shell.env("RATEKEEPER_LISTEN", "127.0.0.1:0");
+            let started = server.insert(Program::start(shell));
+            shown(&started.banner.join("\n"), started)
+        } else {
+            let server = server.get_or_insert_with(Program::serve);
+            let mut shell = shell(&command);
+            shell.env("RATEKEEPER_URL", format!("http://{}", server.address));
+            let output = shell.output().expect("a shell runs");
+            shown(&String::from_utf8_lossy(&[output.stdout, output.stderr].concat()), server)
+        };
+        let like = expected.iter().map(|line| timeless(line)).collect::<Vec<_>>();
+        let fits = matches(&like, &said.iter().map(|line| timeless(line)).collect::<Vec<_>>());
+        assert!(fits, "`{command}` says\n{}\nnot\n{}", said.join("\n"), expected.join("\n"));
+    }
+}
+
+/// The commands of all console blocks that are to be run.
+fn examples(readme: &str) -> Vec<Example> {
+    let mut examples: Vec<Option<Example>> = Vec::new();
+    let mut inside = false;
+    for line in readme.lines() {
+        if line.trim_start().starts_with("```") {
+            inside = !inside && line.trim() == "```console";
+            // What follows belongs to no command before.
+            examples.push(None);
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
+            let command = command.replace("cargo run --release --", "ratekeeper");
+            let ours = ["ratekeeper ", "for "].iter().any(|start| command.starts_with(start));
+            examples.push(ours.then_some(Example { command, expected: Vec::new() }));
+        } else if let Some(Some(example)) = examples.last_mut().filter(|_| inside) {
+            example.expected.push(line.trim_end().to_owned());
+        }
+    }
+    let mut examples: Vec<Example> = examples.into_iter().flatten().collect();
+    // Empty lines between commands are for the reader.
+    for Example { expected, .. } in &mut examples {
+        expected
+            .truncate(expected.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1));
+    }
+    examples
+}
+
+/// A shell that finds the built program first.
+fn shell(script: &str) -> Command {
+    let folder = Path::new(program::PATH).parent().expect("the program is in a folder");
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
+    let mut shell = program::clean(Command::new("sh"));
+    shell.env("PATH", std::env::join_paths(folders).expect("folders have plain names"));
+    shell.args(["-c", script]);
+    shell
+}
+
+/// The lines said, as they would be on the default port.
+fn shown(said: &str, server: &Program) -> Vec<String> {
+    let address = server.address.to_string();
+    let said = said.replace(&format!(" --url http://{address}"), "");
+    said.replace(&address, "127.0.0.1:8080")
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+/// The line without what differs from run to run.
+fn timeless(line: &str) -> &str {
+    line.find("retry in ").map_or(line, |at| &line[..at])
+}
+
+/// Whether the lines fit, where `…` stands for any number of them.
+fn matches(expected: &[&str], said: &[&str]) -> bool {
+    match expected {
+        [] => said.is_empty(),
+        [any, rest @ ..] if any.trim() == "…" => {
+            (0..=said.len()).any(|skipped| matches(rest, &said[skipped..]))
+        }
+        [line, rest @ ..] => said.first() == Some(line) && matches(rest, &said[1..]),
+    }
+}
+
+/// Goal: the comparison itself is right: it can fail.
+/// Method: blocks and lines that fit, and some that do not.
+#[test]
+fn a_readme_that_differs_is_noticed() {
+    let readme = "```console\n$ ratekeeper check a b\none\n…\nlast, retry in 1 s\n\n$ curl x\nno\n```\ntwo\n```sh\n$ ratekeeper x\n```\n";
+    let found = examples(readme);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].expected, ["one", "…", "last, retry in 1 s"]);
+    assert!(matches(&["one", "…", "last"], &["one", "two", "three", "last"]));
+    assert!(matches(&["one", "…", "last"], &["one", "last"]));
+    assert!(!matches(&["one", "…", "last"], &["one", "two"]));
+    assert!(!matches(&["one"], &["one", "two"]) && !matches(&["one", "two"], &["one"]));
+    assert_eq!(timeless("refused, retry in 0.9 s"), timeless("refused, retry in 12 ms"));
+}

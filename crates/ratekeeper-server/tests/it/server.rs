@@ -1,0 +1,84 @@
+//! A server in this process, with a clock that the test moves.
+//!
+//! Invariant: it is over when the value is dropped.
+
+use ratekeeper::ManualClock;
+use ratekeeper_server::serve::{Bounds, run};
+use ratekeeper_server::{demo, door};
+use std::net::SocketAddr;
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// A server with the demo rules.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) clock: ManualClock,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Server {
+        Server::with(Bounds::default())
+    }
+
+    pub(crate) fn with(bounds: Bounds) -> Server {
+        let clock = ManualClock::new();
+        let limiter = demo::builder().expect("the demo rules are rules").clock(&clock).build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime starts");
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
+        let address = listener.local_addr().expect("a listener has an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let app = door::router(limiter, bounds.body);
+            runtime.block_on(run(listener, app, bounds, async {
+                let _ = stopped.await;
+            }));
+        });
+        Server { address, clock, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// The address as `--url` takes it.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Asks it to stop; returns at once.
+    pub(crate) fn stop(&mut self) {
+        self.stop = None;
+    }
+
+    /// Whether it is over before the deadline.
+    pub(crate) fn is_over(&self) -> bool {
+        crate::program::poll(|| {
+            self.thread.as_ref().is_none_or(JoinHandle::is_finished).then_some(())
+        })
+        .is_some()
+    }
+
+    /// Waits until nobody listens any more.
+    pub(crate) fn closes(&self) -> bool {
+        crate::program::closes(self.address)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // A server that does not stop is reported by `is_over`, not by a test that hangs.
+            for _ in 0..1_500 {
+                if thread.is_finished() {
+                    break;
+                }
+                sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
