@@ -95,13 +95,8 @@ impl Limiter {
     fn find(&self, name: &str) -> Result<Arc<Compiled>, UnknownRule> {
         self.0.rules.get(name).map(Arc::clone).ok_or_else(|| UnknownRule {
             name: name.chars().take(build::NAME_MAX).collect(),
-            known: self
-                .0
-                .order
-                .iter()
-                .take(UnknownRule::SHOWN)
-                .map(|name| (**name).to_owned())
-                .collect(),
+            known: self.rules().take(UnknownRule::SHOWN).map(str::to_owned).collect(),
+            more: self.0.order.len() > UnknownRule::SHOWN,
         })
     }
 }
