@@ -255,9 +255,17 @@ impl Inner {
     }
 }
 
-/// The decisions of one rule's limits as one.
+/// The decisions of one rule's limits as one: that of the decisive limit, and what remains is what
+/// all of them would admit.
 fn decide(decisions: &[Decision]) -> Decision {
-    Decision::decisive(decisions.iter()).map_or(Decision::UNLIMITED, |(_, decision)| *decision)
+    let Some((_, decisive)) = Decision::decisive(decisions.iter()) else {
+        return Decision::UNLIMITED;
+    };
+    let mut decision = *decisive;
+    for other in decisions {
+        decision.verdict.remaining = decision.verdict.remaining.min(other.verdict.remaining);
+    }
+    decision
 }
 
 /// A name that is no rule's.

@@ -45,7 +45,11 @@ impl FromStr for Limit {
         } else {
             parse(text)
         };
-        parsed.map_err(|fault| LimitError { fault: format!("`{}`: {fault}", shown(text)) })
+        // What is quoted of the text must not steer a terminal or break a line of a log.
+        let plain = |c: char| if c.is_control() { '?' } else { c };
+        parsed.map_err(|fault| LimitError {
+            fault: format!("`{}`: {fault}", shown(text)).chars().map(plain).collect(),
+        })
     }
 }
 
@@ -176,10 +180,9 @@ pub(super) fn write_period(f: &mut fmt::Formatter<'_>, period: u64) -> fmt::Resu
     Ok(())
 }
 
-/// The text as an error quotes it: one line, no control characters, not too long.
+/// The text as an error quotes it: not too long.
 fn shown(text: &str) -> String {
-    let mut quoted: String =
-        text.chars().take(TEXT_MAX).map(|c| if c.is_control() { '?' } else { c }).collect();
+    let mut quoted: String = text.chars().take(TEXT_MAX).collect();
     if quoted.len() < text.len() {
         quoted.push('…');
     }

@@ -7,6 +7,7 @@
 //! A bucket is found by a keyed 64-bit hash alone. Among ten million keys the odds that any two
 //! share one are 3 in a million; nobody outside the process can search for such a pair.
 
+mod budget;
 mod line;
 mod logs;
 mod several;
@@ -18,8 +19,10 @@ use super::Charge;
 use crate::algorithm::{Retry, Verdict};
 use crate::decision::{Decision, Source};
 use crate::sync::{AtomicU64, Ordering};
+use budget::Budget;
 use shard::Shard;
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// Keys that the store remembers unless told otherwise.
 pub(crate) const KEYS_DEFAULT: usize = 1_000_000;
@@ -81,9 +84,13 @@ impl Memory {
         let keys = keys.clamp(1, KEYS_MAX);
         let wanted = SHARDS.min(keys / SHARD_KEYS_MIN).max(keys / SHARD_KEYS_MAX).max(1);
         let count = wanted.next_power_of_two();
-        let quotas = std::iter::repeat_n(keys / count, count).chain([SHARED_MAX]);
-        let shards = quotas.map(|quota| Padded(Shard::new(quota))).collect();
-        Memory { shards, shift: 64 - count.trailing_zeros(), overflowed: AtomicU64::new(0) }
+        // Fingerprints spread evenly; where they do not, a shard is full before the store is.
+        let (most, budget) = (keys / count * 5 / 4 + SHARD_KEYS_MIN, Arc::new(Budget::new(keys)));
+        let own = (0..count).map(|_| Shard::new(most, Arc::clone(&budget)));
+        let shared = Shard::new(SHARED_MAX, Arc::new(Budget::new(SHARED_MAX)));
+        let shards = own.chain([shared]).map(Padded).collect();
+        let shift = 64 - count.trailing_zeros();
+        Memory { shards, shift, overflowed: AtomicU64::new(0) }
     }
 
     /// Charges one bucket.
@@ -137,7 +144,8 @@ impl Memory {
     /// Charges the bucket that newcomers share, where there is no room for one of their own.
     #[cold]
     fn charge_shared(&self, now: u64, charge: &Charge<'_>) -> Decision {
-        let shared = self.shards[self.overflow()].0.charge(now, &charge.shared());
+        let overflow = &self.shards[self.overflow()].0;
+        let shared = overflow.charge(now, &charge.shared());
         self.overflowed.fetch_add(1, Ordering::Relaxed);
         charge.decision(shared.unwrap_or(NO_ROOM), Source::Overflow)
     }

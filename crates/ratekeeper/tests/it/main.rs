@@ -10,3 +10,4 @@ mod laws;
 mod limits;
 mod limiter;
 mod mistakes;
+mod store;

@@ -35,6 +35,9 @@ pub(super) fn charge_all(memory: &Memory, now: u64, charges: &[Charge<'_>]) -> V
             *verdict = peek;
         }
     }
+    for (index, first) in &request.twins {
+        verdicts[*index] = verdicts[*first];
+    }
     owner.into_iter().map(|index| request.decision(index, verdicts[index])).collect()
 }
 
@@ -65,6 +68,8 @@ struct Request<'m, 'c> {
     charges: Vec<Charge<'c>>,
     /// The shard of each charge: its bucket's own, or the shared one.
     at: Vec<usize>,
+    /// Charges that another one has taken over, since both came to the same shared bucket.
+    twins: Vec<(usize, usize)>,
     /// The open books, by shard.
     books: Vec<(usize, MutexGuard<'m, Book>)>,
 }
@@ -77,7 +82,7 @@ impl<'m, 'c> Request<'m, 'c> {
         shards.dedup();
         let books =
             shards.into_iter().map(|shard| (shard, memory.shards[shard].0.book())).collect();
-        Request { memory, now, charges, at, books }
+        Request { memory, now, charges, at, twins: Vec::new(), books }
     }
 
     fn decision(&self, index: usize, verdict: Verdict) -> Decision {
@@ -99,13 +104,27 @@ impl<'m, 'c> Request<'m, 'c> {
         let mine: Vec<u64> = self.charges.iter().map(|charge| charge.bucket).collect();
         for index in 0..mine.len() {
             if self.charges[index].cost > 0 && !self.place_one(index, &mine) {
-                self.charges[index] = self.charges[index].shared();
-                self.at[index] = self.memory.overflow();
-                if self.books.iter().all(|(shard, _)| *shard != self.at[index]) {
-                    self.books.push((self.at[index], self.shard(index).book()));
-                }
+                self.share(index);
                 self.place_one(index, &mine);
             }
+        }
+    }
+
+    /// Turns a charge to the shared bucket of its rule; if another one is there already, they are one.
+    fn share(&mut self, index: usize) {
+        let (overflow, shared) = (self.memory.overflow(), self.charges[index].shared());
+        let same = |other: &usize| {
+            self.at[*other] == overflow && self.charges[*other].bucket == shared.bucket
+        };
+        let first = (0..index).find(same);
+        (self.at[index], self.charges[index]) = (overflow, shared);
+        if let Some(first) = first {
+            self.charges[first].cost = self.charges[first].cost.saturating_add(shared.cost);
+            self.charges[index].cost = 0;
+            self.twins.push((index, first));
+        }
+        if self.books.iter().all(|(shard, _)| *shard != overflow) {
+            self.books.push((overflow, self.shard(index).book()));
         }
     }
 
@@ -163,7 +182,10 @@ impl<'m, 'c> Request<'m, 'c> {
             return;
         }
         with_words!(&charge.meter.kind, &mut lines.one, &mut lines.two,
-        log => self.book_mut(index).logs.record(log, charge.bucket, At { now, cost, verdict }),
+        log => {
+            let shard = self.shard(index);
+            shard.record(self.book_mut(index), log, charge.bucket, At { now, cost, verdict });
+        },
         |grips, algorithm| {
             let (verdict, words) = algorithm.charge_words(grips.words(place), now, cost);
             let tag = tag_of(charge.bucket);

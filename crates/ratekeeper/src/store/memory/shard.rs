@@ -1,23 +1,26 @@
-//! One shard: the buckets of one part of all keys, within one quota.
+//! One shard: the buckets of one part of all keys.
 //!
 //! A bucket that is there is charged under the lock of its line. Everything that adds or removes
-//! holds the shard's book, one at a time. Invariants: what the shard holds never weighs more than
-//! its quota, where a key weighs 1 and a log also 1 for every 16 bytes of its entries; nobody waits
-//! for a book while holding a line.
+//! holds the shard's book, one at a time. Invariants: whatever the shard holds was taken from the
+//! store's budget; nobody waits for a book while holding a line.
 
 use super::super::{Charge, Kind};
 use super::MemoryStats;
+use super::budget::Budget;
 use super::logs::{At, Logs, NEW_WEIGHT};
 use super::slots::{OneWord, TwoWords};
 use super::words::{Narrow, Words, whole_at};
 use crate::algorithm::Verdict;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::sync::{Mutex, MutexGuard, lock};
+use std::sync::Arc;
 
 pub(super) struct Shard {
     pub(super) one: OneWord,
     pub(super) two: TwoWords,
-    quota: usize,
+    /// Most buckets of its tables, whatever the budget says.
+    most: usize,
+    budget: Arc<Budget>,
     book: Mutex<Book>,
 }
 
@@ -94,9 +97,9 @@ macro_rules! with_words {
 pub(super) use with_words;
 
 impl Shard {
-    pub(super) fn new(quota: usize) -> Shard {
-        let (one, two) = (OneWord::new(quota), TwoWords::new(quota));
-        Shard { one, two, quota, book: Mutex::new(Book::default()) }
+    pub(super) fn new(most: usize, budget: Arc<Budget>) -> Shard {
+        let (one, two) = (OneWord::new(most), TwoWords::new(most));
+        Shard { one, two, most, budget, book: Mutex::new(Book::default()) }
     }
 
     /// Keeps others from adding and removing.
@@ -158,6 +161,8 @@ impl Shard {
             Width::One => book.one.grow(|len| self.one.add(now, bucket, mine, len)),
             Width::Two => book.two.grow(|len| self.two.add(now, bucket, mine, len)),
         };
+        // Reusing a slot takes nothing and gives nothing back.
+        self.budget.give(if reused { 0 } else { dropped });
         book.stats.expired += dropped as u64;
         book.stats.created += 1;
         true
@@ -177,14 +182,28 @@ impl Shard {
             if !self.make_room(book, now, NEW_WEIGHT, bucket, mine) {
                 return false;
             }
-            book.stats.expired += book.logs.add(now, bucket, mine) as u64;
+            let expired = self.weigh(book, NEW_WEIGHT, |logs| logs.add(now, bucket, mine));
+            book.stats.expired += expired as u64;
             book.stats.created += 1;
         }
-        let growth = book.logs.growth(log, bucket, now);
+        let growth = self.weigh(book, 0, |logs| logs.growth(log, bucket, now));
         if growth > 0 && self.make_room(book, now, growth, bucket, mine) {
-            book.logs.grow(bucket);
+            self.weigh(book, growth, |logs| logs.grow(bucket));
         }
         true
+    }
+
+    /// Enters an admitted cost into a log that has its place.
+    pub(super) fn record(&self, book: &mut Book, log: &SlidingLog, bucket: u64, at: At) {
+        self.weigh(book, 0, |logs| logs.record(log, bucket, at));
+    }
+
+    /// Changes the logs, and corrects the budget, of which `taken` was taken for it.
+    fn weigh<R>(&self, book: &mut Book, taken: usize, change: impl FnOnce(&mut Logs) -> R) -> R {
+        let before = book.logs.weight();
+        let done = change(&mut book.logs);
+        self.budget.settle(taken, before, book.logs.weight());
+        done
     }
 
     /// Gives units back to a bucket, if there is one.
@@ -204,11 +223,14 @@ impl Shard {
     /// Forgets a bucket.
     pub(super) fn remove(&self, charge: &Charge<'_>) {
         let (bucket, mut book) = (charge.bucket, self.book());
-        match Width::of(charge) {
-            _ if matches!(charge.meter.kind, Kind::Log(_)) => book.logs.remove(bucket),
-            Width::One => drop(book.one.shrink(self.one.remove(bucket))),
-            Width::Two => drop(book.two.shrink(self.two.remove(bucket))),
-        }
+        let gone = match Width::of(charge) {
+            _ if matches!(charge.meter.kind, Kind::Log(_)) => {
+                return self.weigh(&mut book, 0, |logs| logs.remove(bucket));
+            }
+            Width::One => book.one.shrink(self.one.remove(bucket)),
+            Width::Two => book.two.shrink(self.two.remove(bucket)),
+        };
+        self.budget.give(usize::from(gone));
     }
 
     /// Has the line of a bucket fetched from memory.
@@ -252,12 +274,13 @@ impl Shard {
             if !self.place_log(&mut book, log, now, bucket, &[bucket]) {
                 return None;
             }
-            book.logs.record(log, bucket, At { now, cost, verdict });
+            self.record(&mut book, log, bucket, At { now, cost, verdict });
         }
         Some(verdict)
     }
 
-    /// Lets others go until `weight` fits, those nearest to whole first; `false` if too few may.
+    /// Takes `weight` from the budget, and lets others go until there is as much, those nearest to
+    /// whole first; `false`, and nothing taken, if too few may go.
     fn make_room(
         &self,
         book: &mut Book,
@@ -266,7 +289,7 @@ impl Shard {
         bucket: u64,
         mine: &[u64],
     ) -> bool {
-        while book.one.0 + book.two.0 + book.logs.weight() > self.quota.saturating_sub(weight) {
+        while book.one.0.max(book.two.0) >= self.most || !self.budget.take(weight) {
             let one = self.one.victim(now, bucket, mine);
             let two = self.two.victim(now, bucket, mine);
             let log = book.logs.victim(now, bucket, mine);
@@ -284,16 +307,25 @@ impl Shard {
                 (_, Some(victim), _) if times[1] == Some(first) => {
                     book.two.shrink(self.two.evict(victim))
                 }
-                (.., Some((log, _))) => {
-                    book.logs.remove(log);
-                    true
+                (.., Some((victim, _))) => {
+                    self.weigh(book, 0, |logs| logs.remove(victim));
+                    book.stats.note(first <= now);
+                    continue;
                 }
                 _ => false,
             };
-            let whole = first <= now;
-            book.stats.expired += u64::from(gone && whole);
-            book.stats.evicted += u64::from(gone && !whole);
+            if gone {
+                self.budget.give(1);
+                book.stats.note(first <= now);
+            }
         }
         true
+    }
+}
+
+impl MemoryStats {
+    /// A bucket gave way, being whole again or not.
+    fn note(&mut self, whole: bool) {
+        *if whole { &mut self.expired } else { &mut self.evicted } += 1;
     }
 }

@@ -32,10 +32,10 @@ type Page<const N: usize, const S: usize> = OnceLock<Box<[Line<N, S>; PAGE]>>;
 
 pub(super) struct Slots<const N: usize, const S: usize> {
     lines: AtomicUsize,
-    /// As many as the quota can need; made when the first bucket comes, and each page when the
+    /// As many as the most buckets can need; made when the first bucket comes, and each page when the
     /// table grows into it.
     pages: OnceLock<Box<[Page<N, S>]>>,
-    quota: usize,
+    most: usize,
 }
 
 /// Where a bucket is: line and slot.
@@ -45,8 +45,8 @@ pub(super) type Place = (usize, usize);
 pub(super) type Victim<const N: usize> = (Place, Seen<N>);
 
 impl<const N: usize, const S: usize> Slots<N, S> {
-    pub(super) fn new(quota: usize) -> Slots<N, S> {
-        Slots { lines: AtomicUsize::new(0), pages: OnceLock::new(), quota }
+    pub(super) fn new(most: usize) -> Slots<N, S> {
+        Slots { lines: AtomicUsize::new(0), pages: OnceLock::new(), most }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -183,7 +183,7 @@ impl<const N: usize, const S: usize> Slots<N, S> {
         }
         let lines = lines_for(live.len(), S);
         let pages = self.pages.get_or_init(|| {
-            let most = lines_for(self.quota, S).div_ceil(PAGE) + 1;
+            let most = lines_for(self.most, S).div_ceil(PAGE) + 1;
             (0..most).map(|_| Page::new()).collect()
         });
         for page in pages.iter().take(lines.div_ceil(PAGE)) {

@@ -207,6 +207,19 @@ impl Account {
         *self = fresh;
     }
 
+    /// A bucket's state carried over to another burst, by the units used; `None` for windows, whose
+    /// counts stay as they are.
+    pub(crate) fn carried(&self, now: u64, limit: u64) -> Option<Account> {
+        let mut fresh = self.shape.with_limit(limit).account();
+        match (&mut fresh.kept, &self.kept) {
+            (Kept::Bucket(latter, new), Kept::Bucket(former, old)) => {
+                *new = latter.carry(former, *old, now);
+                Some(fresh)
+            }
+            _ => None,
+        }
+    }
+
     /// Drops what no longer counts, where the algorithm has such.
     pub(crate) fn prune(&mut self, now: u64) {
         if let Kept::Log(algorithm, log) = &mut self.kept {

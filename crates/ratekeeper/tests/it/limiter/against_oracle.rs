@@ -32,8 +32,9 @@ fn shapes() -> impl Strategy<Value = Shape> {
         (3, SECOND),
         (10, SECOND),
         (7, MINUTE),
-        (4_096, SECOND),
-        (4_097, SECOND),
+        // Parts of a tick by the 4096, which just fit one word, and by the 8179, which do not.
+        (4_096, SECOND + 1),
+        (8_179, SECOND),
         (10_007, MINUTE),
         (5, PERIOD_MIN),
         (1, PERIOD_MAX),
