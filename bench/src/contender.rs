@@ -7,6 +7,7 @@ use limitador::limit::{Context, Limit, Namespace};
 use ratekeeper::{Algorithm, Limiter, Rule};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 /// How much each key may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// A hundred million a second: next to nothing is refused.
+    /// A burst of 300 million that comes back at one a second: nothing is refused, and no key is
+    /// whole again soon, so that every one of them has to be remembered.
     MostlyAllow,
     /// One an hour: next to everything is refused.
     MostlyDeny,
@@ -23,12 +25,10 @@ pub enum Load {
 
 pub trait Contender: Sync {
     fn check(&self, key: &String) -> bool;
-
-    /// Sixty-four keys in one call, where there is such a call.
-    fn check_batch(&self, _keys: &[String]) -> Option<usize> {
-        None
-    }
 }
+
+/// Units that a key may spend at once under the load that refuses nothing.
+const BURST: u64 = 300_000_000;
 
 pub const BATCH: usize = 64;
 
@@ -37,7 +37,10 @@ pub struct Ratekeeper(Rule);
 impl Ratekeeper {
     pub fn new(load: Load, algorithm: Algorithm, keys: usize) -> Ratekeeper {
         let limit = match load {
-            Load::MostlyAllow => ratekeeper::Limit::per_second(100_000_000),
+            Load::MostlyAllow if algorithm.is_bucket() => {
+                ratekeeper::Limit::per_second(1).burst(BURST)
+            }
+            Load::MostlyAllow => ratekeeper::Limit::per_hour(BURST),
             Load::MostlyDeny => ratekeeper::Limit::per_hour(1),
         };
         let builder = Limiter::memory().keys(keys).rule("api", limit.algorithm(algorithm));
@@ -52,10 +55,12 @@ impl Contender for Ratekeeper {
     fn check(&self, key: &String) -> bool {
         self.0.try_check(key).is_ok_and(|decision| decision.is_allowed())
     }
+}
 
-    fn check_batch(&self, keys: &[String]) -> Option<usize> {
-        let decisions = self.0.check_many(keys).try_now().ok()?;
-        Some(decisions.iter().filter(|decision| decision.is_allowed()).count())
+impl Ratekeeper {
+    pub fn check_batch(&self, keys: &[String]) -> usize {
+        let decisions = self.0.check_many(keys).try_now().unwrap_or_default();
+        decisions.iter().filter(|decision| decision.is_allowed()).count()
     }
 }
 
@@ -79,7 +84,10 @@ pub struct Governor(RateLimiter<String, DefaultKeyedStateStore<String>, DefaultC
 
 fn quota(load: Load) -> Quota {
     match load {
-        Load::MostlyAllow => Quota::per_second(NonZeroU32::new(100_000_000).expect("not zero")),
+        Load::MostlyAllow => {
+            let burst = NonZeroU32::new(BURST as u32).expect("not zero");
+            Quota::per_second(NonZeroU32::MIN).allow_burst(burst)
+        }
         Load::MostlyDeny => Quota::per_hour(NonZeroU32::MIN),
     }
 }
@@ -123,7 +131,7 @@ pub struct Throttlecrab(
 impl Throttlecrab {
     pub fn new(load: Load) -> Throttlecrab {
         let limit = match load {
-            Load::MostlyAllow => (100_000_000, 100_000_000, 1),
+            Load::MostlyAllow => (BURST as i64, 1, 1),
             Load::MostlyDeny => (1, 1, 3600),
         };
         Throttlecrab(
@@ -148,7 +156,7 @@ pub struct Limitador(limitador::RateLimiter, Namespace);
 impl Limitador {
     pub fn new(load: Load, keys: usize) -> Limitador {
         let (amount, seconds) = match load {
-            Load::MostlyAllow => (100_000_000, 1),
+            Load::MostlyAllow => (BURST, 3600),
             Load::MostlyDeny => (1, 3600),
         };
         let user = "user".try_into().expect("a variable");
@@ -172,7 +180,7 @@ pub struct PingoraLimits(pingora_limits::rate::Rate, isize);
 
 impl PingoraLimits {
     pub fn new(load: Load) -> PingoraLimits {
-        let most = if load == Load::MostlyAllow { 100_000_000 } else { 1 };
+        let most = if load == Load::MostlyAllow { BURST as isize } else { 1 };
         PingoraLimits(pingora_limits::rate::Rate::new(Duration::from_secs(1)), most)
     }
 }
@@ -198,14 +206,13 @@ impl RawBound {
     pub fn new(load: Load, keys: usize) -> RawBound {
         let slots = (0..(keys * 4 / 3).next_power_of_two()).map(|_| Default::default()).collect();
         let (interval, window) = match load {
-            Load::MostlyAllow => (10, 1_000_000_000),
+            Load::MostlyAllow => (1_000_000_000, 1_000_000_000 * BURST),
             Load::MostlyDeny => (3_600_000_000_000, 3_600_000_000_000),
         };
         RawBound { slots, secret: RandomState::new(), start: Instant::now(), interval, window }
     }
 
-    fn slot(&self, key: &String) -> &AtomicU64 {
-        let tag = self.secret.hash_one(key) | 1;
+    fn slot(&self, tag: u64) -> &AtomicU64 {
         let mut index = tag as usize >> 1;
         loop {
             let [owner, word] = &self.slots[index & (self.slots.len() - 1)];
@@ -220,11 +227,23 @@ impl RawBound {
     }
 }
 
-impl Contender for RawBound {
-    #[inline]
-    fn check(&self, key: &String) -> bool {
+impl RawBound {
+    /// Hashes all keys, has all slots fetched together, and reads the clock once.
+    pub fn check_batch(&self, keys: &[String]) -> usize {
         let now = self.start.elapsed().as_nanos() as u64;
-        let word = self.slot(key);
+        let mut tags = [0; BATCH];
+        for (tag, key) in tags.iter_mut().zip(keys) {
+            *tag = self.secret.hash_one(key) | 1;
+        }
+        let touch = |tag: &u64| {
+            self.slots[(*tag as usize >> 1) & (self.slots.len() - 1)][0].load(Ordering::Relaxed)
+        };
+        black_box(tags.iter().fold(0, |sum, tag| sum ^ touch(tag)));
+        tags[..keys.len()].iter().filter(|tag| self.decide(self.slot(**tag), now)).count()
+    }
+
+    #[inline]
+    fn decide(&self, word: &AtomicU64, now: u64) -> bool {
         let mut arrival = word.load(Ordering::Relaxed);
         loop {
             let next = arrival.max(now) + self.interval;
@@ -236,5 +255,13 @@ impl Contender for RawBound {
                 Err(changed) => arrival = changed,
             }
         }
+    }
+}
+
+impl Contender for RawBound {
+    #[inline]
+    fn check(&self, key: &String) -> bool {
+        let now = self.start.elapsed().as_nanos() as u64;
+        self.decide(self.slot(self.secret.hash_one(key) | 1), now)
     }
 }

@@ -5,6 +5,7 @@
 //!     cargo run --release -- throughput | batch | latency | memory
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 #![forbid(unsafe_code)]
+#![allow(clippy::ptr_arg, reason = "governor looks a key up as the type that it stores")]
 
 mod contender;
 mod keys;

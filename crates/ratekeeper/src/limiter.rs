@@ -220,11 +220,7 @@ impl Inner {
     fn charge_each(&self, rule: &Compiled, fingerprints: &[u64], cost: u64) -> Vec<Decision> {
         let now = self.clock.now();
         let decisions: Vec<Decision> = match &rule.meters[..] {
-            [meter] => {
-                let charge = |fingerprint: &u64| Charge::new(meter, *fingerprint, cost);
-                let charges: Vec<_> = fingerprints.iter().map(charge).collect();
-                self.store.charge_each(now, &charges)
-            }
+            [meter] => self.store.charge_each(now, meter, fingerprints, cost),
             _ => {
                 let each = |fingerprint: &u64| self.charge_at(now, rule, *fingerprint, cost);
                 fingerprints.iter().map(each).collect()

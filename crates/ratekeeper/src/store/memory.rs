@@ -15,7 +15,7 @@ mod shard;
 mod slots;
 mod words;
 
-use super::Charge;
+use super::{Charge, Meter};
 use crate::algorithm::{Retry, Verdict};
 use crate::decision::{Decision, Source};
 use crate::sync::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ const SHARD_KEYS_MAX: usize = 8_192;
 const SHARDS: usize = 1_024;
 
 /// Keys of a batch whose lines are fetched together, instead of one after the other.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 
 /// Buckets that the shared shard can hold: one for each limit of each rule.
 const SHARED_MAX: usize = 1 << 20;
@@ -111,15 +111,26 @@ impl Memory {
         decisions
     }
 
-    /// Charges each bucket by itself, at the same time.
-    pub(crate) fn charge_each(&self, now: u64, charges: &[Charge<'_>]) -> Vec<Decision> {
-        let mut decisions = Vec::with_capacity(charges.len());
-        for batch in charges.chunks(BATCH) {
+    /// Charges the bucket of each key by itself, at the same time.
+    pub(crate) fn charge_each(
+        &self,
+        now: u64,
+        meter: &Meter,
+        fingerprints: &[u64],
+        cost: u64,
+    ) -> Vec<Decision> {
+        let mut decisions = Vec::with_capacity(fingerprints.len());
+        for batch in fingerprints.chunks(BATCH) {
             // All lines are asked for before the first is needed, so that they arrive together.
-            for charge in batch {
-                black_box(self.shard(charge).touch(charge));
+            let mut tags = [None; BATCH];
+            for (tag, fingerprint) in tags.iter_mut().zip(batch) {
+                let charge = Charge::new(meter, *fingerprint, cost);
+                *tag = self.shard(&charge).first_tag(&charge);
             }
-            decisions.extend(batch.iter().map(|charge| self.charge(now, charge)));
+            black_box(tags.iter().flatten().fold(0, |sum, tag| sum ^ tag.load(Ordering::Relaxed)));
+            for fingerprint in batch {
+                decisions.push(self.charge(now, &Charge::new(meter, *fingerprint, cost)));
+            }
         }
         decisions
     }

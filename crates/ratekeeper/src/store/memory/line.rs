@@ -50,6 +50,10 @@ impl<const N: usize, const S: usize> Line<N, S> {
         }
     }
 
+    pub(super) fn first_tag(&self) -> &AtomicU64 {
+        &self.tags[0]
+    }
+
     /// Which slot has this tag, for the moment.
     #[inline]
     pub(super) fn position(&self, tag: u64) -> Option<usize> {

@@ -12,7 +12,7 @@ use super::slots::{OneWord, TwoWords};
 use super::words::{Narrow, Words, whole_at};
 use crate::algorithm::Verdict;
 use crate::algorithm::sliding_log::SlidingLog;
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, lock};
 use std::sync::Arc;
 
 pub(super) struct Shard {
@@ -233,12 +233,12 @@ impl Shard {
         self.budget.give(usize::from(gone));
     }
 
-    /// Has the line of a bucket fetched from memory.
+    /// Where looking for a bucket begins in memory.
     #[inline]
-    pub(super) fn touch(&self, charge: &Charge<'_>) -> bool {
+    pub(super) fn first_tag(&self, charge: &Charge<'_>) -> Option<&AtomicU64> {
         with_words!(&charge.meter.kind, &self.one, &self.two,
-            _log => false,
-            |slots, _algorithm| slots.touch(charge.bucket))
+            _log => None,
+            |slots, _algorithm| slots.first_tag(charge.bucket))
     }
 
     pub(super) fn add_stats(&self, sum: &mut MemoryStats) {

@@ -9,7 +9,7 @@
 
 use super::line::{Line, Locked, Seen, tag_of};
 use super::words::whole_at;
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use std::array;
 use std::sync::OnceLock;
 
@@ -64,11 +64,11 @@ impl<const N: usize, const S: usize> Slots<N, S> {
         self.hold(bucket).map_or([0; N], |held| held.words())
     }
 
-    /// The first word that looking for the bucket reads, so that it is on its way.
+    /// The first word that looking for the bucket reads.
     #[inline]
-    pub(super) fn touch(&self, bucket: u64) -> bool {
+    pub(super) fn first_tag(&self, bucket: u64) -> Option<&AtomicU64> {
         let lines = self.lines();
-        lines > 0 && self.line(home(tag_of(bucket), lines)).is_some_and(Line::is_full)
+        if lines == 0 { None } else { Some(self.line(home(tag_of(bucket), lines))?.first_tag()) }
     }
 
     /// Takes a bucket, if it is here, for oneself alone.

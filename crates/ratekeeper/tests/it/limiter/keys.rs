@@ -72,6 +72,31 @@ proptest! {
     }
 }
 
+/// Goal: a part that spells out a list, lengths and all, is not that list.
+/// Method: write lists out as their parts with the lengths behind or before; every end of that, as
+/// one part, is another key.
+#[test]
+fn a_part_that_spells_out_a_list_is_another_key() {
+    for list in [["", "a"], ["a", ""], ["a", "b"], ["", ""]] {
+        let length = |part: &str| (part.len() as u64).to_le_bytes().to_vec();
+        let behind: Vec<u8> = list
+            .iter()
+            .flat_map(|part| [part.as_bytes().to_vec(), length(part)].concat())
+            .collect();
+        let before: Vec<u8> = list
+            .iter()
+            .flat_map(|part| [length(part), part.as_bytes().to_vec()].concat())
+            .collect();
+        for spelled in [behind, before] {
+            for start in 0..spelled.len() {
+                let rule = one_key("1/hour").rule;
+                assert!(once(&rule, list));
+                assert!(once(&rule, &spelled[start..]), "{list:?} is {:?}", &spelled[start..]);
+            }
+        }
+    }
+}
+
 /// Goal: a part alone is the same key as a list of it, whatever type they have.
 /// Method: use up one form, ask by the others.
 #[test]
