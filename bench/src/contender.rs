@@ -124,7 +124,7 @@ impl Contender for GovernorAhash {
 
 /// One thread at a time by its signature, so behind a lock, as its server has it behind an actor.
 pub struct Throttlecrab(
-    Mutex<throttlecrab::RateLimiter<throttlecrab::AdaptiveStore>>,
+    Mutex<throttlecrab::RateLimiter<throttlecrab::PeriodicStore>>,
     (i64, i64, i64),
 );
 
@@ -132,12 +132,14 @@ impl Throttlecrab {
     pub fn new(load: Load) -> Throttlecrab {
         let limit = match load {
             Load::MostlyAllow => (BURST as i64, 1, 1),
-            Load::MostlyDeny => (1, 1, 3600),
+            // With a burst of 1 it forgets every key at once.
+            Load::MostlyDeny => (2, 1, 3600),
         };
-        Throttlecrab(
-            Mutex::new(throttlecrab::RateLimiter::new(throttlecrab::AdaptiveStore::new())),
-            limit,
-        )
+        // The adaptive store, its default, goes through all keys so often at these numbers of them
+        // that a run does not end; this one does so once an hour, that is, not at all.
+        let hour = Duration::from_secs(3600);
+        let store = throttlecrab::PeriodicStore::builder().cleanup_interval(hour).build();
+        Throttlecrab(Mutex::new(throttlecrab::RateLimiter::new(store)), limit)
     }
 }
 

@@ -27,8 +27,8 @@ pub struct Plan {
 }
 
 const FULL: Plan = Plan {
-    rounds: 9,
-    slice: Duration::from_millis(250),
+    rounds: 7,
+    slice: Duration::from_millis(200),
     many_keys: 1_000_000,
     flood_keys: 10_000_000,
     lean: false,
