@@ -35,6 +35,12 @@ impl Clock {
 /// Nanoseconds after which the counter is set again.
 const SYNC_EVERY: u64 = 100_000_000;
 
+/// Nanoseconds between two readings that belong together: reading both takes less than a tenth.
+const SYNC_SPAN: u64 = 1_000;
+
+/// Tries to have two such readings.
+const SYNC_TRIES: u32 = 8;
+
 /// The processor's counter, kept in step with the monotonic clock.
 #[derive(Debug)]
 pub(crate) struct SystemClock {
@@ -62,23 +68,40 @@ impl SystemClock {
 
     #[inline]
     fn now(&self) -> u64 {
-        let counted = self.counter.delta_as_nanos(self.zero, self.counter.raw());
+        let mut counted = self.counted();
         let left = self.next_sync.load(Ordering::Relaxed).wrapping_sub(counted);
         // Due, or, where the counter was set back, far from due.
-        if left.wrapping_sub(1) >= SYNC_EVERY {
-            self.sync(counted);
+        if left.wrapping_sub(1) >= 2 * SYNC_EVERY {
+            counted = self.sync();
         }
         let nanos = counted.wrapping_add(self.offset.load(Ordering::Relaxed));
         (nanos / 1_000).min(NOW_MAX)
     }
 
+    #[inline]
+    fn counted(&self) -> u64 {
+        self.counter.delta_as_nanos(self.zero, self.counter.raw())
+    }
+
+    /// Sets the counter by the monotonic clock, and returns its reading. If the thread was put to
+    /// sleep between the two readings, they do not belong together: it tries again, but not for
+    /// ever; the last resort is off by as long as it slept, until the next time.
     #[cold]
     #[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
-    fn sync(&self, counted: u64) {
-        let passed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let true_nanos = self.epoch.saturating_add(passed);
-        self.offset.store(true_nanos.wrapping_sub(counted), Ordering::Relaxed);
-        self.next_sync.store(counted.wrapping_add(SYNC_EVERY), Ordering::Relaxed);
+    fn sync(&self) -> u64 {
+        let mut before = self.counted();
+        for _ in 0..SYNC_TRIES {
+            let passed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let after = self.counted();
+            let true_nanos = self.epoch.saturating_add(passed);
+            self.offset.store(true_nanos.wrapping_sub(before), Ordering::Relaxed);
+            self.next_sync.store(before.wrapping_add(SYNC_EVERY), Ordering::Relaxed);
+            if after.wrapping_sub(before) < SYNC_SPAN {
+                break;
+            }
+            before = after;
+        }
+        before
     }
 }
 

@@ -7,7 +7,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Something that can be counted: a string, bytes, or an array of such parts.
 ///
-/// A single part and an array of that one part are the same key.
+/// A single part and an array of that one part are the same key; an array of arrays is the list of
+/// all their parts.
 pub trait Key {
     /// The only part, if there is but one.
     fn single(&self) -> Option<&[u8]>;

@@ -113,7 +113,9 @@ fn matches(expected: &[&str], said: &[&str]) -> bool {
 /// Method: blocks and lines that fit, and some that do not.
 #[test]
 fn a_readme_that_differs_is_noticed() {
-    let readme = "```console\n$ ratekeeper check a b\none\n…\nlast, retry in 1 s\n\n$ curl x\nno\n```\ntwo\n```sh\n$ ratekeeper x\n```\n";
+    let console =
+        "```console\n$ ratekeeper check a b\none\n…\nlast, retry in 1 s\n\n$ curl x\nno\n```\n";
+    let readme = &format!("{console}two\n```sh\n$ ratekeeper x\n```\n");
     let found = examples(readme);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].expected, ["one", "…", "last, retry in 1 s"]);

@@ -74,6 +74,11 @@ impl SlidingLog {
         }
     }
 
+    /// How many entries a cost takes.
+    pub fn entries_for(cost: u64) -> usize {
+        cost.div_ceil(ENTRY_MAX) as usize
+    }
+
     /// Enters an admitted cost, after dropping what is too old to count.
     pub fn record(&self, log: &mut Log, now: u64, cost: u64) {
         self.prune(log, now);

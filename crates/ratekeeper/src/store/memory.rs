@@ -10,6 +10,7 @@
 mod budget;
 mod line;
 mod logs;
+mod place;
 mod several;
 mod shard;
 mod slots;
@@ -18,7 +19,7 @@ mod words;
 use super::{Charge, Meter};
 use crate::algorithm::{Retry, Verdict};
 use crate::decision::{Decision, Source};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use budget::Budget;
 use shard::Shard;
 use std::hint::black_box;
@@ -33,7 +34,7 @@ pub(crate) const KEYS_MAX: usize = 1 << 32;
 /// A shard is not made for fewer keys than this.
 const SHARD_KEYS_MIN: usize = 256;
 
-/// A shard holds no more keys than this, so that growing one takes a fraction of a millisecond.
+/// About as many keys a shard holds at most, so that growing one takes a fraction of a millisecond.
 const SHARD_KEYS_MAX: usize = 8_192;
 
 /// Enough shards for many cores; beyond it their number grows with the keys only.
@@ -41,6 +42,9 @@ const SHARDS: usize = 1_024;
 
 /// Keys of a batch whose lines are fetched together, instead of one after the other.
 const BATCH: usize = 16;
+
+/// Shards that are tried for a bucket to let go, when a newcomer's own has none.
+const RELIEF_TRIES: usize = 8;
 
 /// Buckets that the shared shard can hold: one for each limit of each rule.
 const SHARED_MAX: usize = 1 << 20;
@@ -60,6 +64,8 @@ pub(crate) struct Memory {
     shards: Box<[Padded]>,
     shift: u32,
     overflowed: AtomicU64,
+    /// Where to look next for a bucket to let go, when a newcomer's own shard has none.
+    relief: AtomicUsize,
 }
 
 /// What the memory store holds and has done.
@@ -90,7 +96,7 @@ impl Memory {
         let shared = Shard::new(SHARED_MAX, Arc::new(Budget::new(SHARED_MAX)));
         let shards = own.chain([shared]).map(Padded).collect();
         let shift = 64 - count.trailing_zeros();
-        Memory { shards, shift, overflowed: AtomicU64::new(0) }
+        Memory { shards, shift, overflowed: AtomicU64::new(0), relief: AtomicUsize::new(0) }
     }
 
     /// Charges one bucket.
@@ -98,7 +104,7 @@ impl Memory {
     pub(crate) fn charge(&self, now: u64, charge: &Charge<'_>) -> Decision {
         match self.shard(charge).charge(now, charge) {
             Some(verdict) => charge.decision(verdict, Source::Store),
-            None => self.charge_shared(now, charge),
+            None => self.charge_newcomer(now, charge),
         }
     }
 
@@ -152,13 +158,28 @@ impl Memory {
         sum
     }
 
-    /// Charges the bucket that newcomers share, where there is no room for one of their own.
+    /// Charges a newcomer whose shard has no bucket that may go: its own, if one goes elsewhere, else
+    /// the bucket that such newcomers share.
     #[cold]
-    fn charge_shared(&self, now: u64, charge: &Charge<'_>) -> Decision {
-        let overflow = &self.shards[self.overflow()].0;
-        let shared = overflow.charge(now, &charge.shared());
+    fn charge_newcomer(&self, now: u64, charge: &Charge<'_>) -> Decision {
+        if self.relieve(now, charge.bucket)
+            && let Some(verdict) = self.shard(charge).charge(now, charge)
+        {
+            return charge.decision(verdict, Source::Store);
+        }
+        let shared = self.shards[self.overflow()].0.charge(now, &charge.shared());
         self.overflowed.fetch_add(1, Ordering::Relaxed);
         charge.decision(shared.unwrap_or(NO_ROOM), Source::Overflow)
+    }
+
+    /// Lets one bucket go in some shard, a few of which are tried in turn: what fills the store may
+    /// lie in a few of them, as long logs do.
+    fn relieve(&self, now: u64, bucket: u64) -> bool {
+        let next = || self.relief.fetch_add(1, Ordering::Relaxed) % self.overflow();
+        (0..RELIEF_TRIES).any(|_| {
+            let shard = &self.shards[next()].0;
+            shard.try_book().is_some_and(|mut book| shard.let_go(&mut book, now, bucket, &[]))
+        })
     }
 
     /// The number of the shared shard.

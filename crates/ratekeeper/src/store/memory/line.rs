@@ -10,14 +10,14 @@ use std::array;
 /// Set in the first tag while somebody holds the line.
 const LOCKED: u64 = 0b10;
 
-/// Set in a tag if the last charge left nothing: such a bucket is not evicted before it is whole
-/// again.
+/// Set in a tag if the last charge left nothing or was refused: such a bucket is not evicted before
+/// it is whole again.
 const SPENT: u64 = 0b01;
 
 const FLAGS: u64 = LOCKED | SPENT;
 
 /// What marks the bucket with this fingerprint: its lower 62 bits. The others are known from the
-/// shard. Never zero, which is the empty slot's.
+/// shard, wherever there are four shards or more. Never zero, which is the empty slot's.
 #[inline]
 pub(super) fn tag_of(bucket: u64) -> u64 {
     match bucket << 2 {
@@ -145,6 +145,11 @@ impl<const N: usize, const S: usize> Locked<'_, N, S> {
 
     pub(super) fn clear(&mut self) {
         (0..S).for_each(|slot| self.set_flagged(slot, 0));
+    }
+
+    #[inline]
+    pub(super) fn set_spent(&mut self, slot: usize) {
+        self.set_flagged(slot, self.flagged(slot) | SPENT);
     }
 
     #[inline]

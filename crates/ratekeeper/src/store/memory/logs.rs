@@ -29,7 +29,7 @@ pub(super) struct Logs {
 struct Kept {
     log: Log,
     whole_at: u64,
-    /// The last charge left nothing: not to be evicted before it is whole again.
+    /// The last charge left nothing or was refused: not to be evicted before it is whole again.
     spent: bool,
 }
 
@@ -38,8 +38,10 @@ impl Kept {
         1 + self.log.bytes().div_ceil(BYTES_PER_WEIGHT)
     }
 
+    /// A verdict counts from the newest entry if the clock went back behind it.
     fn note(&mut self, now: u64, verdict: &Verdict) {
-        (self.whole_at, self.spent) = (now + verdict.reset_after, verdict.remaining == 0);
+        let from = self.log.newest().map_or(now, |newest| now.max(newest));
+        (self.whole_at, self.spent) = (from + verdict.reset_after, verdict.remaining == 0);
     }
 }
 
@@ -114,10 +116,19 @@ impl Logs {
         let Some(kept) = self.kept.get_mut(&bucket) else { return };
         let before = kept.weight();
         if !(kept.log.is_full() && algorithm.merge(&mut kept.log, at.now, at.cost)) {
+            // Costs in the thousands may need up to three entries that nobody paid for.
+            kept.log.reserve(SlidingLog::entries_for(at.cost));
             algorithm.record(&mut kept.log, at.now, at.cost);
         }
         kept.note(at.now, &at.verdict);
         self.weight += kept.weight() - before;
+    }
+
+    /// Notes that somebody was refused here, so that the log stays.
+    pub(super) fn note_refusal(&mut self, bucket: u64) {
+        if let Some(kept) = self.kept.get_mut(&bucket) {
+            kept.spent = true;
+        }
     }
 
     pub(super) fn refund(

@@ -9,7 +9,8 @@
 use super::super::{Charge, Kind};
 use super::line::{Locked, Seen, tag_of};
 use super::logs::At;
-use super::shard::{Book, Shard, with_words};
+use super::place::Book;
+use super::shard::{Shard, with_words};
 use super::slots::{Place, Slots};
 use super::words::{Narrow, Words};
 use super::{Memory, NO_ROOM};
@@ -28,6 +29,7 @@ pub(super) fn charge_all(memory: &Memory, now: u64, charges: &[Charge<'_>]) -> V
     }
     if !verdicts.iter().all(Verdict::allowed) {
         // Nothing was charged: the buckets that would have admitted show what they still hold.
+        request.note_refusals(&verdicts);
         let peeks = request.check(true);
         for (verdict, peek) in
             verdicts.iter_mut().zip(peeks).filter(|(verdict, _)| verdict.allowed())
@@ -99,12 +101,23 @@ impl<'m, 'c> Request<'m, 'c> {
         self.charges.iter().enumerate().map(check).collect()
     }
 
+    /// Marks the buckets that refused, so that they stay.
+    fn note_refusals(&mut self, verdicts: &[Verdict]) {
+        for (index, verdict) in verdicts.iter().enumerate() {
+            if verdict.retry_after.ticks().is_some() {
+                let (shard, charge) = (self.shard(index), self.charges[index]);
+                shard.note_refusal(self.book_mut(index), &charge);
+            }
+        }
+    }
+
     /// Gives every newcomer its place, or where there is none, turns its charge to the shared bucket.
     fn place(&mut self) {
-        let mine: Vec<u64> = self.charges.iter().map(|charge| charge.bucket).collect();
+        let mut mine: Vec<u64> = self.charges.iter().map(|charge| charge.bucket).collect();
         for index in 0..mine.len() {
             if self.charges[index].cost > 0 && !self.place_one(index, &mine) {
                 self.share(index);
+                mine[index] = self.charges[index].bucket;
                 self.place_one(index, &mine);
             }
         }

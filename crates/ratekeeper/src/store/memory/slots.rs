@@ -50,8 +50,9 @@ impl<const N: usize, const S: usize> Slots<N, S> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let pages = self.pages.get().map_or(0, |pages| size_of_val(&**pages));
-        pages + self.lines() * size_of::<Line<N, S>>()
+        let Some(pages) = self.pages.get() else { return 0 };
+        let made = pages.iter().filter(|page| page.get().is_some()).count();
+        size_of_val(&**pages) + made * PAGE * size_of::<Line<N, S>>()
     }
 
     /// Whether the bucket is here.
@@ -205,15 +206,14 @@ impl<const N: usize, const S: usize> Slots<N, S> {
         self.find(tag_of(bucket))
     }
 
-    /// Looks only at lines that were there when it began: a page is made before its lines count.
+    /// Looks only at lines that were there when it began, since a page is made before its lines
+    /// count; and at each of them once, since by now all of these may be full. Not to find a bucket
+    /// without holding the book proves nothing: who needs to know opens it and looks again.
     #[inline]
     fn find(&self, tag: u64) -> Option<Place> {
         let lines = self.lines();
-        if lines == 0 {
-            return None;
-        }
         let mut index = home(tag, lines);
-        loop {
+        for _ in 0..lines {
             let line = self.line(index)?;
             if let Some(slot) = line.position(tag) {
                 return Some((index, slot));
@@ -223,6 +223,7 @@ impl<const N: usize, const S: usize> Slots<N, S> {
             }
             index = next(index, lines);
         }
+        None
     }
 
     #[inline]
@@ -268,6 +269,12 @@ impl<const N: usize, const S: usize> Held<'_, N, S> {
     #[inline]
     pub(super) fn write(&mut self, words: [u64; N], spent: bool) {
         self.line.write(self.slot, Seen { tag: self.tag, spent, words });
+    }
+
+    /// Notes that somebody was refused here, so that the bucket stays; its words are as they were.
+    #[inline]
+    pub(super) fn note_refusal(&mut self) {
+        self.line.set_spent(self.slot);
     }
 }
 
