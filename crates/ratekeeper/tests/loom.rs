@@ -60,6 +60,30 @@ fn a_charge_survives_the_growth_of_the_table() {
     });
 }
 
+/// Goal: a refund finds its bucket while another one is forgotten and the buckets behind it move.
+/// Method: one thread resets a key while another gives a unit back to a third one; it has then used
+/// one unit of its two.
+#[test]
+fn a_refund_survives_the_removal_of_a_neighbour() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let limiter = limiter(64, "10/hour");
+        for key in ["1", "2", "3", "4", "5", "6", "1"] {
+            admit(&limiter, "a", key);
+        }
+        let other = limiter.clone();
+        let thread = thread::spawn(move || {
+            let rule = other.rule("a").expect("a rule");
+            ["2", "3", "4"].map(|key| rule.reset(key).try_now().expect("memory").remaining())
+        });
+        let rule = limiter.rule("a").expect("a rule");
+        assert_eq!(rule.refund("1", 1).try_now().expect("memory").remaining(), 9);
+        assert_eq!(thread.join().expect("no panic"), [10; 3]);
+        assert_eq!((left(&limiter, "a", "1"), left(&limiter, "a", "5")), (9, 9));
+    });
+}
+
 /// Goal: requests over several buckets neither deadlock nor admit in part.
 /// Method: two threads ask for the same two buckets in opposite order, a third charges one of them
 /// alone; what is left in each bucket is what was admitted.
