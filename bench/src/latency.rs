@@ -1,7 +1,9 @@
 //! How long single calls take. Timing a call costs something itself: the same loop around nothing
 //! stands beside the others.
 
-use crate::contender::{Contender, Governor, Load, Ratekeeper, RawBound};
+use crate::contender::{
+    Contender, Governor, Limitador, Load, PingoraLimits, Ratekeeper, RawBound, Throttlecrab,
+};
 use crate::keys::{Spread, key, questions};
 use crate::{Plan, median};
 use ratekeeper::Algorithm;
@@ -9,6 +11,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 const CALLS: usize = 1 << 20;
+
+/// A round takes ten seconds with the slowest.
+const ROUNDS_MAX: usize = 5;
 
 /// The loop around nothing.
 struct Nothing;
@@ -23,9 +28,12 @@ impl Contender for Nothing {
 pub fn run(plan: Plan) {
     let asked = questions(Spread::Uniform, plan.many_keys, CALLS, 1);
     let room = plan.many_keys * 2;
-    let contenders: [(&str, Box<dyn Contender>); 4] = [
+    let contenders: [(&str, Box<dyn Contender>); 7] = [
         ("governor", Box::new(Governor::new(Load::MostlyAllow))),
         ("ratekeeper", Box::new(Ratekeeper::new(Load::MostlyAllow, Algorithm::TokenBucket, room))),
+        ("throttlecrab", Box::new(Throttlecrab::new(Load::MostlyAllow))),
+        ("limitador", Box::new(Limitador::new(Load::MostlyAllow, room))),
+        ("pingora-limits (estimate)", Box::new(PingoraLimits::new(Load::MostlyAllow))),
         ("raw bound", Box::new(RawBound::new(Load::MostlyAllow, plan.many_keys))),
         ("nothing", Box::new(Nothing)),
     ];
@@ -35,7 +43,7 @@ pub fn run(plan: Plan) {
         });
     }
     let mut figures = vec![[const { Vec::new() }; 3]; contenders.len()];
-    for _ in 0..plan.rounds {
+    for _ in 0..plan.rounds.min(ROUNDS_MAX) {
         for (index, (_, contender)) in contenders.iter().enumerate() {
             let times = times(&**contender, &asked);
             for (which, share) in [0.5, 0.99, 0.999].into_iter().enumerate() {
