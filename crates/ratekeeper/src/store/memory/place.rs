@@ -78,8 +78,10 @@ impl Shard {
             return true;
         }
         // A table that is full although the store is not holds more than its share by far.
-        let full = matches!(Width::of(charge), Width::One) && book.one.0 >= self.most
-            || matches!(Width::of(charge), Width::Two) && book.two.0 >= self.most;
+        let full = match Width::of(charge) {
+            Width::One => book.one.0 >= self.most,
+            Width::Two => book.two.0 >= self.most,
+        };
         if !reused && (full || !self.make_room(book, now, 1, bucket, mine)) {
             return false;
         }
