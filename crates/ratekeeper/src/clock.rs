@@ -3,8 +3,9 @@
 //! Ticks are whole microseconds since the epoch. The wall clock is read once, at the start; what
 //! follows is monotonic time on top of it. Since reading that takes a third of a decision, the
 //! processor's own counter is read instead, and set by the monotonic clock ten times a second.
-//! Invariant: the system's ticks are off from monotonic time by no more than the counter drifts
-//! in a tenth of a second, a few ticks at most, and never pass [`NOW_MAX`].
+//! Invariant: while the counter runs on, the system's ticks are off from monotonic time by no more
+//! than it drifts in a tenth of a second, a few ticks; a counter that was set back by more than two
+//! tenths is noticed at the next reading. Ticks never pass [`NOW_MAX`].
 
 use crate::algorithm::NOW_MAX;
 use std::sync::Arc;
