@@ -8,13 +8,26 @@
 //! A search that tries times relies on rule R5, which the laws test by itself: what is admissible
 //! stays admissible while nothing else arrives.
 //!
+//! A queue and permits are not keys of that kind, since who holds what matters there, too: they are
+//! simulated, place by place and permit by permit. A hold is settled on any of the other keys.
+//!
 //! Rule R8, a clock that goes back: each algorithm clamps, and its figures are counted from the
 //! time at which it then stands. [`Oracle::settled`] is that clamp.
 
 mod bucket;
+mod holds;
+#[cfg(test)]
+mod holds_tests;
+mod permits;
+mod queue;
+#[cfg(test)]
+mod queue_tests;
 mod windows;
 
 pub use bucket::Bucket;
+pub use holds::{Hold, Holding, reserve, settle};
+pub use permits::Permits;
+pub use queue::{Entry, Queue};
 pub use windows::{FixedWindow, SlidingCounter, SlidingLog};
 
 use std::fmt::Debug;

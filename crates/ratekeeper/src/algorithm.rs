@@ -14,7 +14,9 @@
 //! | cost      | units that a request takes (n); 0 is a peek                   |
 
 pub mod bucket;
+pub mod concurrency;
 pub mod fixed_window;
+pub mod shaping;
 pub mod sliding_counter;
 pub mod sliding_log;
 
@@ -44,7 +46,8 @@ pub enum Algorithm {
     /// A burst at once, then an even refill.
     #[default]
     TokenBucket,
-    /// The leaky bucket as a meter: the same answers as the token bucket, by another name.
+    /// The leaky bucket: as a meter the same answers as the token bucket, by another name; or, where
+    /// the limit is [shaping](crate::LimitBuilder::shaping), a queue.
     LeakyBucket,
 }
 
@@ -109,42 +112,60 @@ pub struct Verdict {
     /// The largest cost that would be admitted at this very instant, after this call.
     pub remaining: u64,
     /// Ticks until everything is available again if nothing else arrives; for a fixed window, ticks
-    /// to its edge.
+    /// to its edge; [`UNKNOWN`] for permits, which come back when their holders please.
     pub reset_after: u64,
     /// The first instant at which the same cost is admitted: now, if it was.
     pub retry_after: Retry,
 }
 
+/// A time that nobody can tell.
+pub const UNKNOWN: u64 = u64::MAX;
+
 impl Verdict {
     /// Whether the whole cost fits.
     #[inline]
     pub fn allowed(&self) -> bool {
-        self.retry_after == Retry::NOW
+        self.retry_after <= Retry::NOW
     }
 }
 
 /// When the same request is admitted; ordered by how long that takes.
 ///
-/// One word, so that a verdict travels in registers.
+/// One word, so that a verdict travels in registers: below zero it was admitted and waits for its
+/// turn, at zero it was admitted, above zero it was refused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Retry(u64);
+pub struct Retry(i64);
 
 impl Retry {
     /// It was admitted.
     pub const NOW: Retry = Retry(0);
 
+    /// Not before somebody gives a permit back.
+    pub const UNKNOWN: Retry = Retry(i64::MAX - 1);
+
     /// The cost is above what the limit ever admits at once.
-    pub const NEVER: Retry = Retry(u64::MAX);
+    pub const NEVER: Retry = Retry(i64::MAX);
 
     /// Not for another so many ticks, and not a tick earlier.
     #[inline]
     pub const fn after(ticks: u64) -> Retry {
-        Retry(ticks)
+        Retry(ticks.cast_signed())
     }
 
-    /// How long to wait, if that helps.
+    /// It was admitted, and its turn comes after so many ticks.
+    #[inline]
+    pub const fn delayed(ticks: u64) -> Retry {
+        Retry(-ticks.cast_signed())
+    }
+
+    /// How long to wait before asking again, if that helps.
     pub fn ticks(self) -> Option<u64> {
-        (self != Retry::NOW && self != Retry::NEVER).then_some(self.0)
+        (Retry::NOW < self && self < Retry::UNKNOWN).then_some(self.0.unsigned_abs())
+    }
+
+    /// How long what was admitted waits for its turn.
+    pub fn delay(self) -> u64 {
+        if self < Retry::NOW { self.0.unsigned_abs() } else { 0 }
     }
 
     /// `NEVER` for a cost above `most`; else `NOW`, or after what `wait` computes.
@@ -154,7 +175,7 @@ impl Retry {
         } else if cost > most {
             Retry::NEVER
         } else {
-            Retry(wait())
+            Retry::after(wait())
         }
     }
 }
@@ -164,8 +185,19 @@ impl fmt::Debug for Retry {
         match *self {
             Retry::NOW => f.write_str("Now"),
             Retry::NEVER => f.write_str("Never"),
+            Retry::UNKNOWN => f.write_str("Unknown"),
+            Retry(ticks) if ticks < 0 => write!(f, "Delayed({})", ticks.unsigned_abs()),
             Retry(ticks) => write!(f, "After({ticks})"),
         }
+    }
+}
+
+/// What a window counts after a charge of `held` in it was settled at `actual`: what is used beyond is
+/// charged without asking, up to twice the `amount`.
+fn settled(count: u64, held: u64, actual: u64, amount: u64) -> u64 {
+    match actual.checked_sub(held) {
+        Some(excess) => count.saturating_add(excess).min(2 * amount).max(count),
+        None => count.saturating_sub(held - actual),
     }
 }
 

@@ -8,8 +8,9 @@
 //! tenths is noticed at the next reading. Ticks never pass [`NOW_MAX`].
 
 use crate::algorithm::NOW_MAX;
-use std::sync::Arc;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Where a limiter takes the time from.
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime};
 pub(crate) enum Clock {
     System(SystemClock),
     Manual(ManualClock),
+    #[cfg(all(feature = "wait", not(loom)))]
+    Tokio(TokioClock),
 }
 
 impl Clock {
@@ -28,9 +31,47 @@ impl Clock {
     pub(crate) fn now(&self) -> u64 {
         match self {
             Clock::System(clock) => clock.now(),
-            Clock::Manual(clock) => clock.0.load(Ordering::SeqCst),
+            Clock::Manual(clock) => clock.0.now.load(Ordering::SeqCst),
+            #[cfg(all(feature = "wait", not(loom)))]
+            Clock::Tokio(clock) => clock.now(),
         }
     }
+
+    /// Ticks from now to an instant; 0 if it is over.
+    #[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
+    pub(crate) fn until(&self, instant: Instant) -> u64 {
+        let now = match self {
+            #[cfg(all(feature = "wait", not(loom)))]
+            Clock::Tokio(_) => tokio::time::Instant::now().into_std(),
+            _ => Instant::now(),
+        };
+        ticks(instant.saturating_duration_since(now))
+    }
+}
+
+/// The clock of the tokio runtime, which tests can pause.
+#[cfg(all(feature = "wait", not(loom)))]
+#[derive(Debug)]
+pub(crate) struct TokioClock {
+    epoch: u64,
+    start: tokio::time::Instant,
+}
+
+#[cfg(all(feature = "wait", not(loom)))]
+impl TokioClock {
+    pub(crate) fn start() -> TokioClock {
+        TokioClock { epoch: since_epoch(), start: tokio::time::Instant::now() }
+    }
+
+    fn now(&self) -> u64 {
+        (self.epoch + ticks(self.start.elapsed())).min(NOW_MAX)
+    }
+}
+
+/// The wall clock, in ticks.
+#[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
+fn since_epoch() -> u64 {
+    ticks(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
 /// Nanoseconds after which the counter is set again.
@@ -59,9 +100,7 @@ pub(crate) struct SystemClock {
 impl SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the door by which time enters")]
     fn start(counter: quanta::Clock) -> SystemClock {
-        let since_epoch =
-            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let epoch = ticks(since_epoch) * 1_000;
+        let epoch = since_epoch() * 1_000;
         let (zero, start) = (counter.raw(), Instant::now());
         let (offset, next_sync) = (AtomicU64::new(epoch), AtomicU64::new(SYNC_EVERY));
         SystemClock { counter, zero, start, offset, next_sync, epoch }
@@ -123,7 +162,18 @@ impl SystemClock {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ManualClock(Arc<AtomicU64>);
+pub struct ManualClock(Arc<Hand>);
+
+#[derive(Debug)]
+struct Hand {
+    now: AtomicU64,
+    watchers: Mutex<Vec<Weak<dyn Watcher>>>,
+}
+
+/// Somebody for whom things happen when time passes.
+pub(crate) trait Watcher: Debug + Send + Sync {
+    fn moved(&self);
+}
 
 impl ManualClock {
     /// A clock that stands at the first second of 2026.
@@ -133,22 +183,37 @@ impl ManualClock {
 
     /// A clock that stands at this time since the epoch.
     pub fn at(since_epoch: Duration) -> ManualClock {
-        ManualClock(Arc::new(AtomicU64::new(ticks(since_epoch))))
+        let (now, watchers) = (AtomicU64::new(ticks(since_epoch)), Mutex::default());
+        ManualClock(Arc::new(Hand { now, watchers }))
     }
 
-    /// Moves the clock forward; whole microseconds count.
+    /// Moves the clock forward; whole microseconds count. Whoever waits for a time that has come then
+    /// is woken before this returns.
     pub fn advance(&self, by: Duration) {
         self.set(self.now().saturating_add(by));
     }
 
     /// Moves the clock to this time since the epoch, which may be earlier.
     pub fn set(&self, since_epoch: Duration) {
-        self.0.store(ticks(since_epoch), Ordering::SeqCst);
+        self.0.now.store(ticks(since_epoch), Ordering::SeqCst);
+        let mut watchers = self.watchers();
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        let alive: Vec<_> = watchers.iter().filter_map(Weak::upgrade).collect();
+        drop(watchers);
+        alive.iter().for_each(|watcher| watcher.moved());
     }
 
     /// Time since the epoch.
     pub fn now(&self) -> Duration {
-        Duration::from_micros(self.0.load(Ordering::SeqCst))
+        Duration::from_micros(self.0.now.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn tell(&self, watcher: Weak<dyn Watcher>) {
+        self.watchers().push(watcher);
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, Vec<Weak<dyn Watcher>>> {
+        self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,11 @@
 //! Invariant: a decision is complete whether it allows or refuses, and its figures are exact; a
 //! refusal is an answer, never an error.
 
-use crate::algorithm::{Retry, Verdict};
+use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::Deref;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +21,9 @@ pub struct Decision {
     pub(crate) verdict: Verdict,
     pub(crate) limit: u64,
     pub(crate) source: Source,
+    /// Whether what is admitted waits for its turn.
+    pub(crate) shapes: bool,
+    pub(crate) permit: Option<PermitId>,
 }
 
 /// Where a decision was made.
@@ -43,9 +48,11 @@ impl Source {
 
 impl Decision {
     pub(crate) const UNLIMITED: Decision = Decision {
-        verdict: Verdict { remaining: UNLIMITED, reset_after: 0, retry_after: Retry::NOW },
+        verdict: Verdict { remaining: UNLIMITED, reset_after: UNKNOWN, retry_after: Retry::NOW },
         limit: UNLIMITED,
         source: Source::Store,
+        shapes: false,
+        permit: None,
     };
 
     /// Whether the request may pass.
@@ -58,8 +65,8 @@ impl Decision {
         !self.verdict.allowed()
     }
 
-    /// The most that the limit admits at once: the burst of a bucket, the amount of a window;
-    /// [`UNLIMITED`] where nothing is limited.
+    /// The most that the limit admits at once: the burst of a bucket, the amount of a window or of a
+    /// concurrency limit; [`UNLIMITED`] where nothing is limited.
     pub fn limit(&self) -> u64 {
         self.limit
     }
@@ -70,15 +77,30 @@ impl Decision {
     }
 
     /// Time until everything is available again if nothing else arrives; for a fixed window, time to
-    /// its edge.
-    pub fn reset_after(&self) -> Duration {
-        Duration::from_micros(self.verdict.reset_after)
+    /// its edge. `None` where time plays no part: permits come back when their holders please.
+    pub fn reset_after(&self) -> Option<Duration> {
+        let ticks = self.verdict.reset_after;
+        (ticks != UNKNOWN).then_some(Duration::from_micros(ticks))
     }
 
-    /// How long to wait until the same cost is admitted, exactly; `None` if it was admitted, or if
-    /// it never will be.
+    /// How long to wait until the same cost is admitted, exactly; `None` if it was admitted, if it
+    /// never will be, or if it takes a permit that somebody has to give back first.
     pub fn retry_after(&self) -> Option<Duration> {
         self.verdict.retry_after.ticks().map(Duration::from_micros)
+    }
+
+    /// How long what was admitted has to wait for its turn; `None` if it was refused, or if there are
+    /// no turns. After [`wait`](crate::Rule::wait) it is what was known at the start: those in front
+    /// who gave up may have made it shorter.
+    pub fn delay(&self) -> Option<Duration> {
+        let ticks = self.verdict.retry_after.delay();
+        (self.shapes && self.is_allowed()).then_some(Duration::from_micros(ticks))
+    }
+
+    /// The permit that this call took, to be given to [`release`](crate::Limiter::release); `None`
+    /// unless a concurrency limit admitted it.
+    pub fn permit(&self) -> Option<PermitId> {
+        self.permit
     }
 
     /// Whether the cost is above what the limit ever admits at once: there is no use in retrying.
@@ -89,6 +111,29 @@ impl Decision {
     /// Where the decision was made.
     pub fn source(&self) -> Source {
         self.source
+    }
+
+    /// Several decisions as one: that of the decisive one; what remains is what all of them would
+    /// admit, the delay is the longest, and the permit is for all.
+    pub(crate) fn together(decisions: &[Decision]) -> Decision {
+        let Some((_, decisive)) = Decision::decisive(decisions.iter()) else {
+            return Decision::UNLIMITED;
+        };
+        let mut decision = *decisive;
+        for other in decisions {
+            decision.verdict.remaining = decision.verdict.remaining.min(other.verdict.remaining);
+            decision.note_turn(other);
+        }
+        decision
+    }
+
+    /// What was admitted waits for the latest of its turns.
+    fn note_turn(&mut self, other: &Decision) {
+        self.shapes |= other.shapes;
+        self.permit = self.permit.or(other.permit);
+        if self.is_allowed() && other.is_allowed() {
+            self.verdict.retry_after = self.verdict.retry_after.min(other.verdict.retry_after);
+        }
     }
 
     /// The one of several decisions that speaks for all: if one refuses, the one that refuses for
@@ -108,16 +153,67 @@ impl Decision {
 }
 
 impl fmt::Display for Decision {
-    /// `allowed, 3 of 10 left` or `refused, retry in 0.9 s`.
+    /// `allowed, 3 of 10 left`, `allowed after 2.0 s, 7 of 10 left` or `refused, retry in 0.9 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.retry_after() {
             Some(wait) => write!(f, "refused, retry in {}", Wait(wait)),
             None if self.is_never() => {
                 write!(f, "refused, the cost is above the limit of {}", self.limit)
             }
+            None if self.is_refused() => {
+                write!(f, "refused, all {} are taken; retry when one is given back", self.limit)
+            }
             None if self.limit == UNLIMITED => f.write_str("allowed, unlimited"),
-            None => write!(f, "allowed, {} of {} left", self.remaining(), self.limit),
+            None => {
+                f.write_str("allowed")?;
+                if let Some(delay) = self.delay().filter(|delay| !delay.is_zero()) {
+                    write!(f, " after {}", Wait(delay))?;
+                }
+                write!(f, ", {} of {} left", self.remaining(), self.limit)
+            }
         }
+    }
+}
+
+/// What a permit is known by outside of this process. It cannot be guessed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PermitId(pub(crate) NonZeroU64);
+
+impl fmt::Display for PermitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// Who knows it can give the permit back, so logs do not show it.
+impl fmt::Debug for PermitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PermitId(…)")
+    }
+}
+
+/// A text that is no permit's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAPermit;
+
+impl fmt::Display for NotAPermit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("is not a permit; send the one of the decision, 16 digits from 0 to f")
+    }
+}
+
+impl std::error::Error for NotAPermit {}
+
+impl FromStr for PermitId {
+    type Err = NotAPermit;
+
+    fn from_str(text: &str) -> Result<PermitId, NotAPermit> {
+        let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != 16 || !text.bytes().all(digit) {
+            return Err(NotAPermit);
+        }
+        let number = u64::from_str_radix(text, 16).ok().and_then(NonZeroU64::new);
+        number.map(PermitId).ok_or(NotAPermit)
     }
 }
 
@@ -151,8 +247,9 @@ pub struct Decisions {
 impl Decisions {
     pub(crate) fn new(results: Vec<(Arc<str>, Decision)>) -> Decisions {
         let found = Decision::decisive(results.iter().map(|(_, decision)| decision));
-        let (decisive, decision) =
+        let (decisive, mut decision) =
             found.map_or((0, Decision::UNLIMITED), |(index, decision)| (index, *decision));
+        results.iter().for_each(|(_, other)| decision.note_turn(other));
         Decisions { decision, decisive, results }
     }
 

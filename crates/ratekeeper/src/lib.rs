@@ -27,10 +27,10 @@ mod sync;
 
 pub use algorithm::Algorithm;
 pub use clock::ManualClock;
-pub use decision::{Decision, Decisions, Source};
+pub use decision::{Decision, Decisions, PermitId, Source};
 pub use key::Key;
 pub use limit::{Limit, LimitBuilder, LimitError};
-pub use limiter::{Limiter, NeedsAwait, Observer, Rule, RuleError, UnknownRule};
+pub use limiter::{Hold, Limiter, NeedsAwait, Observer, Permit, Rule, RuleError, UnknownRule};
 pub use store::memory::MemoryStats;
 
 /// The Rust in these pages is compiled and run with the documentation's tests.

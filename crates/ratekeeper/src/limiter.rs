@@ -6,16 +6,26 @@
 
 mod build;
 mod call;
+mod admit;
+mod hold;
+mod leases;
+mod wait;
+mod queue;
+mod alarm;
 
 pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Answer, Call, Check, CheckAll, CheckMany, NeedsAwait};
+pub use hold::{Acquire, Hold, Permit, Reserve, Settle};
+pub use wait::{Wait, Waiting};
 
-use crate::clock::Clock;
-use crate::decision::{Decision, Decisions};
+use crate::clock::{Clock, Watcher};
+use crate::decision::{Decision, Decisions, PermitId};
 use crate::key::{Key, Secret};
 use crate::store::memory::{Memory, MemoryStats};
 use crate::store::{Charge, Meter};
 use call::Action;
+use leases::Leases;
+use queue::Queues;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -44,12 +54,16 @@ struct Inner {
     clock: Clock,
     secret: Secret,
     observer: Option<Box<dyn Observer>>,
+    queues: Queues,
+    leases: Leases,
 }
 
 /// A rule, ready to run: one meter for each limit; none if it is unlimited.
 struct Compiled {
     name: Arc<str>,
     meters: Vec<Meter>,
+    /// Whether all its limits are rates under which what is admitted passes at once.
+    plain: bool,
 }
 
 /// Is told of every decision; for metrics. Called on the caller's thread: be quick.
@@ -87,6 +101,24 @@ impl Limiter {
         Ok(CheckAll { limiter: &self.0, rules, cost: 1 })
     }
 
+    /// Reserves units under several rules, each for a key of its own: all of them hold, or none does.
+    /// See [`Rule::reserve`].
+    pub fn reserve_all<'a, K: Key>(
+        &self,
+        asked: impl IntoIterator<Item = (&'a str, K)>,
+        units: u64,
+    ) -> Result<Reserve<'_>, UnknownRule> {
+        let CheckAll { limiter, rules, .. } = self.check_all(asked)?;
+        Ok(Reserve { limiter, rules, units })
+    }
+
+    /// Gives back a permit that a [`check`](Rule::check) took; `false` if there is none of this name,
+    /// or if its time is over.
+    pub fn release(&self, permit: PermitId) -> bool {
+        self.0.leases.expire(&self.0.store, || self.0.clock.now());
+        self.0.leases.release(&self.0.store, permit)
+    }
+
     /// What the memory store holds and has done.
     pub fn stats(&self) -> MemoryStats {
         self.0.store.stats()
@@ -103,7 +135,7 @@ impl Limiter {
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter").field("rules", &self.0.order).finish_non_exhaustive()
+        self.0.fmt(f)
     }
 }
 
@@ -122,6 +154,10 @@ impl Rule {
 
     /// Asks whether a request of `key` may pass, and charges it if so: one unit, or
     /// `.cost(n)`. Await it, or call [`try_now`](Check::try_now).
+    ///
+    /// A shaping limit answers at once, too: the [delay](Decision::delay) says when to pass. A
+    /// concurrency limit gives a [permit](Decision::permit) by name, which ends with its time, or by
+    /// [`release`](Limiter::release); inside a process [`acquire`](Rule::acquire) is what to use.
     #[inline]
     pub fn check(&self, key: impl Key) -> Check<'_> {
         Check(self.call(&key, Action::Charge(1)))
@@ -138,12 +174,76 @@ impl Rule {
         self.call(&key, Action::Peek)
     }
 
-    /// Gives `units` back to `key`, at most what it has used.
+    /// Waits until a request of `key` may pass, and charges it then: one unit, or `.cost(n)`.
+    ///
+    /// Under a shaping limit it takes its place in the line at once, and passes in its turn; the
+    /// answer is a refusal, without any wait, if the line is full or the wait would be too long.
+    /// Dropped before that, it leaves the line, and all behind it move up. Under other limits it asks
+    /// again when its time has come, in no order. How long is up to you: see
+    /// [`max_wait`](Wait::max_wait) and [`deadline`](Wait::deadline).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ratekeeper::{Limit, Limiter};
+    ///
+    /// let limiter = Limiter::memory().rule("partner", Limit::per_second(100).shaping())?.build();
+    /// let partner = limiter.rule("partner")?;
+    /// for _ in 0..3 {
+    ///     assert!(partner.wait("calls").await.is_allowed());       // now, 10 ms later, 20 ms later
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn wait(&self, key: impl Key) -> Wait<'_> {
+        Wait::new(self, self.limiter.secret.fingerprint(&key))
+    }
+
+    /// Takes a unit, or `.cost(n)`, of each concurrency limit of the rule, to be given back when the
+    /// permit is dropped; other limits of the rule are charged as by [`check`](Rule::check).
+    ///
+    /// ```
+    /// use ratekeeper::Limiter;
+    ///
+    /// let limiter = Limiter::memory().rule("exports", "2 concurrent")?.build();
+    /// let exports = limiter.rule("exports")?;
+    /// let first = exports.acquire("alice").try_now()?;
+    /// let second = exports.acquire("alice").try_now()?;
+    /// assert!(second.is_allowed());
+    /// assert!(exports.acquire("alice").try_now()?.is_refused());
+    /// drop(first);
+    /// assert!(exports.acquire("alice").try_now()?.is_allowed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acquire(&self, key: impl Key) -> Acquire<'_> {
+        Acquire { rule: self, fingerprint: self.limiter.secret.fingerprint(&key), cost: 1 }
+    }
+
+    /// Charges an estimate, to be [settled](Hold::settle) at the true price.
+    ///
+    /// ```
+    /// use ratekeeper::Limiter;
+    ///
+    /// let limiter = Limiter::memory().rule("tokens", "10000/minute")?.build();
+    /// let tokens = limiter.rule("tokens")?;
+    /// let hold = tokens.reserve("alice", 4000).try_now()?;
+    /// assert!(hold.is_allowed());
+    /// hold.settle(3120).try_now()?;
+    /// assert_eq!(tokens.peek("alice").try_now()?.remaining(), 6880);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve(&self, key: impl Key, units: u64) -> Reserve<'_> {
+        let rules = vec![(Arc::clone(&self.rule), self.limiter.secret.fingerprint(&key))];
+        Reserve { limiter: &self.limiter, rules, units }
+    }
+
+    /// Gives `units` back to `key`, at most what it has used. Of a shaping limit these are the latest
+    /// turns, or, where somebody waits, time: the line moves up. Permits are not given back like
+    /// this.
     pub fn refund(&self, key: impl Key, units: u64) -> Call<'_> {
         self.call(&key, Action::Refund(units))
     }
 
-    /// Forgets what `key` has used.
+    /// Forgets what `key` has used. Whoever waits for a turn still waits, with the first one's turn
+    /// now; permits by name are given back, those held in this process are not.
     pub fn reset(&self, key: impl Key) -> Call<'_> {
         self.call(&key, Action::Reset)
     }
@@ -187,28 +287,42 @@ impl Inner {
     #[inline]
     fn charge_at(&self, now: u64, rule: &Compiled, fingerprint: u64, cost: u64) -> Decision {
         match &rule.meters[..] {
-            [] => Decision::UNLIMITED,
-            [meter] => self.store.charge(now, &Charge::new(meter, fingerprint, cost)),
-            meters => {
-                let charge = |meter| Charge::new(meter, fingerprint, cost);
-                let charges: Vec<_> = meters.iter().map(charge).collect();
-                decide(&self.store.charge_all(now, &charges))
-            }
+            [meter] if rule.plain => self.store.charge(now, &Charge::new(meter, fingerprint, cost)),
+            _ => self.charge_rule(now, rule, fingerprint, cost),
         }
+    }
+
+    /// One rule of several limits, or of such that need more than a bucket.
+    fn charge_rule(&self, now: u64, rule: &Compiled, fingerprint: u64, cost: u64) -> Decision {
+        let charges: Vec<_> = rule.charges(fingerprint, cost).collect();
+        if rule.plain {
+            return Decision::together(&self.store.charge_all(now, &charges).0);
+        }
+        Decision::together(&self.admit_by_name(&charges, None).decisions)
     }
 
     /// Several rules, each with a key, as one decision.
     fn charge_all(&self, rules: &[(Arc<Compiled>, u64)], cost: u64) -> Decisions {
-        let mut charges = Vec::with_capacity(rules.len());
-        for (rule, fingerprint) in rules {
-            charges.extend(rule.meters.iter().map(|meter| Charge::new(meter, *fingerprint, cost)));
-        }
-        let decisions = self.store.charge_all(self.clock.now(), &charges);
-        let mut rest = &decisions[..];
+        let charges = charges(rules, cost);
+        let decisions = match rules.iter().all(|(rule, _)| rule.plain) {
+            true => self.store.charge_all(self.clock.now(), &charges).0,
+            false => self.admit_by_name(&charges, None).decisions,
+        };
+        self.by_rule(rules, &decisions, cost)
+    }
+
+    /// The decisions of all limits as those of their rules.
+    fn by_rule(
+        &self,
+        rules: &[(Arc<Compiled>, u64)],
+        decisions: &[Decision],
+        cost: u64,
+    ) -> Decisions {
+        let mut rest = decisions;
         let mut results = Vec::with_capacity(rules.len());
         for (rule, _) in rules {
             let (own, others) = rest.split_at(rule.meters.len());
-            let decision = decide(own);
+            let decision = Decision::together(own);
             self.observe(rule, &decision, cost);
             results.push((Arc::clone(&rule.name), decision));
             rest = others;
@@ -220,7 +334,7 @@ impl Inner {
     fn charge_each(&self, rule: &Compiled, fingerprints: &[u64], cost: u64) -> Vec<Decision> {
         let now = self.clock.now();
         let decisions: Vec<Decision> = match &rule.meters[..] {
-            [meter] => self.store.charge_each(now, meter, fingerprints, cost),
+            [meter] if rule.plain => self.store.charge_each(now, meter, fingerprints, cost),
             _ => {
                 let each = |fingerprint: &u64| self.charge_at(now, rule, *fingerprint, cost);
                 fingerprints.iter().map(each).collect()
@@ -228,19 +342,6 @@ impl Inner {
         };
         decisions.iter().for_each(|decision| self.observe(rule, decision, cost));
         decisions
-    }
-
-    fn refund(&self, rule: &Compiled, fingerprint: u64, units: u64) -> Decision {
-        let now = self.clock.now();
-        let refund = |meter| self.store.refund(now, &Charge::new(meter, fingerprint, units));
-        decide(&rule.meters.iter().map(refund).collect::<Vec<_>>())
-    }
-
-    fn reset(&self, rule: &Compiled, fingerprint: u64) -> Decision {
-        for meter in &rule.meters {
-            self.store.reset(&Charge::new(meter, fingerprint, 0));
-        }
-        self.charge_at(self.clock.now(), rule, fingerprint, 0)
     }
 
     #[inline]
@@ -251,17 +352,28 @@ impl Inner {
     }
 }
 
-/// The decisions of one rule's limits as one: that of the decisive limit, and what remains is what
-/// all of them would admit.
-fn decide(decisions: &[Decision]) -> Decision {
-    let Some((_, decisive)) = Decision::decisive(decisions.iter()) else {
-        return Decision::UNLIMITED;
-    };
-    let mut decision = *decisive;
-    for other in decisions {
-        decision.verdict.remaining = decision.verdict.remaining.min(other.verdict.remaining);
+impl Compiled {
+    /// A charge for each limit.
+    fn charges(&self, fingerprint: u64, cost: u64) -> impl Iterator<Item = Charge<'_>> {
+        self.meters.iter().map(move |meter| Charge::new(meter, fingerprint, cost))
     }
-    decision
+}
+
+fn charges(rules: &[(Arc<Compiled>, u64)], cost: u64) -> Vec<Charge<'_>> {
+    rules.iter().flat_map(|(rule, fingerprint)| rule.charges(*fingerprint, cost)).collect()
+}
+
+/// When time is moved by hand, those are woken whose time has come.
+impl Watcher for Inner {
+    fn moved(&self) {
+        self.queues.turn(self.clock.now());
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter").field("rules", &self.order).finish_non_exhaustive()
+    }
 }
 
 /// A name that is no rule's.

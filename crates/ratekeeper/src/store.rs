@@ -5,13 +5,15 @@
 
 pub(crate) mod memory;
 
-use crate::algorithm::bucket::Bucket;
+use crate::algorithm::bucket::{Arrival, Bucket};
+use crate::algorithm::concurrency::Concurrency;
 use crate::algorithm::fixed_window::FixedWindow;
+use crate::algorithm::shaping::Shaping;
 use crate::algorithm::sliding_counter::SlidingCounter;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::{Algorithm, Verdict};
 use crate::decision::{Decision, Source};
-use crate::limit::Rate;
+use crate::limit::{Concurrent, Mode, Rate, Shape};
 
 /// One bucket of a request, and what to charge it.
 #[derive(Clone, Copy)]
@@ -20,12 +22,44 @@ pub(crate) struct Charge<'a> {
     /// The key's fingerprint under this meter.
     bucket: u64,
     cost: u64,
+    /// Ticks that the caller waits at most for its turn.
+    patience: u64,
 }
 
 impl<'a> Charge<'a> {
     #[inline]
     pub(crate) fn new(meter: &'a Meter, fingerprint: u64, cost: u64) -> Charge<'a> {
-        Charge { meter, bucket: fingerprint ^ meter.salt, cost }
+        Charge { meter, bucket: fingerprint ^ meter.salt, cost, patience: u64::MAX }
+    }
+
+    /// The same charge for a caller who waits no longer than this.
+    pub(crate) fn patience(self, patience: u64) -> Charge<'a> {
+        Charge { patience, ..self }
+    }
+
+    /// The name of the bucket in the store.
+    pub(crate) fn bucket(&self) -> u64 {
+        self.bucket
+    }
+
+    /// Units to charge.
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    /// The meter's; see [`Meter::pace`].
+    pub(crate) fn pace(&self) -> Option<&'a Bucket> {
+        self.meter.pace()
+    }
+
+    /// The meter's; see [`Meter::hold`].
+    pub(crate) fn hold(&self) -> Option<u64> {
+        self.meter.hold()
+    }
+
+    /// A look at the same bucket, which charges nothing.
+    pub(crate) fn peek(&self) -> Charge<'a> {
+        Charge { cost: 0, ..*self }
     }
 
     /// The same charge to the bucket that newcomers to a full store share.
@@ -35,7 +69,50 @@ impl<'a> Charge<'a> {
 
     #[inline]
     fn decision(&self, verdict: Verdict, source: Source) -> Decision {
-        Decision { verdict, limit: self.meter.shown, source }
+        let Meter { shown: limit, shapes, .. } = *self.meter;
+        Decision { verdict, limit, source, shapes, permit: None }
+    }
+}
+
+/// Where an admitted charge went: which window, or when it will have drained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    tick: u64,
+    part: u64,
+}
+
+/// A charge that was admitted, and can be settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receipt {
+    /// The name of the bucket, and whether it is a shared one.
+    bucket: u64,
+    shared: bool,
+    stamp: Stamp,
+    held: u64,
+}
+
+impl Receipt {
+    /// Whether it is for this bucket.
+    pub(crate) fn is_of(&self, bucket: u64) -> bool {
+        self.bucket == bucket
+    }
+
+    /// The receipt of a charge that left nothing behind but what is held.
+    #[inline]
+    pub(crate) fn held(charge: &Charge<'_>, decision: &Decision) -> Receipt {
+        let shared = decision.source == Source::Overflow;
+        let bucket = if shared { charge.shared().bucket } else { charge.bucket };
+        Receipt { bucket, shared, stamp: Stamp::default(), held: charge.cost }
+    }
+
+    /// When a charge of a queue will have drained.
+    pub(crate) fn until(&self) -> Arrival {
+        Arrival { tick: self.stamp.tick, part: self.stamp.part }
+    }
+
+    /// Whether a bucket that newcomers share was charged.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 }
 
@@ -47,6 +124,10 @@ pub(crate) struct Meter {
     shown: u64,
     /// Tells this meter's buckets from those of others for the same key.
     salt: u64,
+    /// Whether what it admits waits for its turn.
+    shapes: bool,
+    /// Ticks that a permit with an identity is held; 0 if there are none.
+    hold: u64,
 }
 
 #[derive(Debug)]
@@ -55,20 +136,50 @@ enum Kind {
     Log(SlidingLog),
     Counter(SlidingCounter),
     Bucket(Bucket),
+    Shaping(Shaping),
+    Concurrency(Concurrency),
 }
 
 impl Meter {
-    /// `None` only beyond the bounds that every [`Limit`](crate::Limit) keeps.
-    pub(crate) fn new(rate: Rate, salt: u64) -> Option<Meter> {
-        let Rate { amount, period, burst, algorithm } = rate;
+    /// `None` for what is unlimited; and beyond the bounds that every [`Limit`](crate::Limit) keeps.
+    pub(crate) fn new(shape: Shape, salt: u64) -> Option<Meter> {
+        match shape {
+            Shape::Unlimited => None,
+            Shape::Rate(rate) => Meter::rate(rate, salt),
+            Shape::Concurrent(Concurrent { amount, hold }) => {
+                let kind = Kind::Concurrency(Concurrency::new(amount)?);
+                Some(Meter { kind, shown: amount.get(), salt, shapes: false, hold })
+            }
+        }
+    }
+
+    fn rate(rate: Rate, salt: u64) -> Option<Meter> {
+        let Rate { amount, period, burst, algorithm, mode } = rate;
         let kind = match algorithm {
             Algorithm::FixedWindow => Kind::Fixed(FixedWindow::new(amount, period)?),
             Algorithm::SlidingWindowLog => Kind::Log(SlidingLog::new(amount, period)?),
             Algorithm::SlidingWindowCounter => Kind::Counter(SlidingCounter::new(amount, period)?),
             Algorithm::TokenBucket | Algorithm::LeakyBucket => {
-                Kind::Bucket(Bucket::new(amount, period, burst)?)
+                let bucket = Bucket::new(amount, period, burst)?;
+                match mode {
+                    Mode::Policing => Kind::Bucket(bucket),
+                    Mode::Shaping { max_wait } => {
+                        Kind::Shaping(Shaping::new(bucket, max_wait.unwrap_or(u64::MAX)))
+                    }
+                }
             }
         };
-        Some(Meter { kind, shown: burst.get(), salt })
+        let shapes = matches!(kind, Kind::Shaping(_));
+        Some(Meter { kind, shown: burst.get(), salt, shapes, hold: 0 })
+    }
+
+    /// The pace at which this meter lets pass what it admits, if it shapes.
+    pub(crate) fn pace(&self) -> Option<&Bucket> {
+        if let Kind::Shaping(shaping) = &self.kind { Some(shaping.bucket()) } else { None }
+    }
+
+    /// Ticks that a permit of this meter with an identity is held; `None` if it gives no permits.
+    pub(crate) fn hold(&self) -> Option<u64> {
+        matches!(self.kind, Kind::Concurrency(_)).then_some(self.hold)
     }
 }

@@ -52,8 +52,8 @@ impl<'a> Answer<'a> {
             limit: limited.then_some(decision.limit()),
             remaining: limited.then_some(decision.remaining()),
             retry_after: decision.retry_after().map(seconds),
-            reset_after: limited.then(|| seconds(decision.reset_after())),
-            delay: None,
+            reset_after: decision.reset_after().map(seconds),
+            delay: decision.delay().map(seconds),
             never: decision.is_never(),
             shadow: false,
         };

@@ -9,12 +9,12 @@ use super::Oracle;
 /// unit weighs `period`.
 #[derive(Clone, Debug)]
 pub struct Bucket {
-    amount: u64,
-    period: u64,
+    pub(super) amount: u64,
+    pub(super) period: u64,
     burst: u64,
-    level: u128,
+    pub(super) level: u128,
     /// When the level was that high.
-    since: u64,
+    pub(super) since: u64,
 }
 
 impl Bucket {
@@ -29,16 +29,17 @@ impl Bucket {
         Bucket { amount, period, burst, level: used * u128::from(period), since: now }
     }
 
-    fn full(&self) -> u128 {
+    pub(super) fn full(&self) -> u128 {
         u128::from(self.burst) * u128::from(self.period)
     }
 
-    /// The clamp: a clock that went back finds more in the bucket, but never more than fits.
-    fn level_at(&self, now: u64) -> u128 {
+    /// The clamp: a clock that went back finds more in the bucket, but never more than what fits and
+    /// the debt of one burst that rule R11 allows.
+    pub(super) fn level_at(&self, now: u64) -> u128 {
         let leaked = u128::from(now.abs_diff(self.since)) * u128::from(self.amount);
         let level =
             if now >= self.since { self.level.saturating_sub(leaked) } else { self.level + leaked };
-        level.min(self.full())
+        level.min(2 * self.full())
     }
 }
 

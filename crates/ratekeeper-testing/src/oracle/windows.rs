@@ -1,22 +1,22 @@
 //! The three windows: whether a cost fits is a sum over the history of the key.
 //!
 //! Invariant: a history is in the order of time, since an entry is made at the time at which the key
-//! stands, which never moves back while the entry counts.
+//! stands, which never moves back while the entry counts. The excess of a hold is sorted in.
 
 use super::Oracle;
 
 /// What was charged and when, in the order of time.
 #[derive(Clone, Debug, Default)]
-struct History(Vec<(u64, u64)>);
+pub(super) struct History(pub(super) Vec<(u64, u64)>);
 
 impl History {
     /// Units charged at times that `counts` accepts.
-    fn sum(&self, counts: impl Fn(u64) -> bool) -> u128 {
+    pub(super) fn sum(&self, counts: impl Fn(u64) -> bool) -> u128 {
         self.0.iter().filter(|(at, _)| counts(*at)).map(|(_, cost)| u128::from(*cost)).sum()
     }
 
     /// Takes `units` away, the newest first, of those charged at times that `counts` accepts.
-    fn take(&mut self, units: u64, counts: impl Fn(u64) -> bool) {
+    pub(super) fn take(&mut self, units: u64, counts: impl Fn(u64) -> bool) {
         let mut rest = units;
         for (_, cost) in self.0.iter_mut().rev().filter(|(at, _)| counts(*at)) {
             let taken = rest.min(*cost);
@@ -30,11 +30,11 @@ impl History {
 /// Section 1.1, aligned to the epoch.
 #[derive(Clone, Debug)]
 pub struct FixedWindow {
-    limit: u64,
-    period: u64,
-    history: History,
+    pub(super) limit: u64,
+    pub(super) period: u64,
+    pub(super) history: History,
     /// The number of the latest window that was written to.
-    latest: u64,
+    pub(super) latest: u64,
 }
 
 impl FixedWindow {
@@ -44,7 +44,7 @@ impl FixedWindow {
     }
 
     /// The clamp: the window never moves back.
-    fn stands(&self, now: u64) -> u64 {
+    pub(super) fn stands(&self, now: u64) -> u64 {
         now.max(self.latest * self.period)
     }
 }
@@ -88,9 +88,9 @@ impl Oracle for FixedWindow {
 /// Section 1.2.
 #[derive(Clone, Debug)]
 pub struct SlidingLog {
-    limit: u64,
-    period: u64,
-    history: History,
+    pub(super) limit: u64,
+    pub(super) period: u64,
+    pub(super) history: History,
 }
 
 impl SlidingLog {
@@ -100,7 +100,7 @@ impl SlidingLog {
     }
 
     /// The clamp: never before the newest entry.
-    fn stands(&self, now: u64) -> u64 {
+    pub(super) fn stands(&self, now: u64) -> u64 {
         self.history.0.last().map_or(now, |(newest, _)| now.max(*newest))
     }
 }
@@ -139,11 +139,11 @@ impl Oracle for SlidingLog {
 /// Section 1.3.
 #[derive(Clone, Debug)]
 pub struct SlidingCounter {
-    limit: u64,
-    period: u64,
-    history: History,
+    pub(super) limit: u64,
+    pub(super) period: u64,
+    pub(super) history: History,
     /// The number of the latest window that was written to.
-    latest: u64,
+    pub(super) latest: u64,
 }
 
 impl SlidingCounter {
@@ -153,7 +153,7 @@ impl SlidingCounter {
     }
 
     /// The clamp: the window never moves back.
-    fn stands(&self, now: u64) -> u64 {
+    pub(super) fn stands(&self, now: u64) -> u64 {
         now.max(self.latest * self.period)
     }
 }

@@ -3,7 +3,8 @@
 //! The state is the time at which the key will be whole again, served at the even rate. It is kept
 //! as whole ticks and a part of one, counted in `drain`-ths, so that rates which do not divide a
 //! second are exact, too. Nothing refills in the background. Invariant: a stored arrival is at most
-//! one full bucket ahead of the clock that stored it, so a key that goes quiet is whole in time.
+//! one full bucket ahead of the clock that stored it, or two if a reservation was settled above what
+//! it held, so a key that goes quiet is whole in time.
 //!
 //! | word    | meaning                                                                  |
 //! |---------|--------------------------------------------------------------------------|
@@ -11,6 +12,7 @@
 //! | drain   | what leaves the bucket per tick: amount / gcd(amount, period) (L′)       |
 //! | level   | what is in the bucket: units used × `unit`                               |
 //! | full    | `burst` × `unit`                                                         |
+//! | debt    | what a settled reservation adds beyond full: at most as much again       |
 //! | arrival | when the level will be zero (theoretical arrival time)                   |
 
 use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict};
@@ -81,6 +83,30 @@ impl Bucket {
         (self.verdict(level, ahead, Retry::NOW), ahead.after(now))
     }
 
+    /// Settles a charge of `held` units, after which the bucket was left at `until`, at `actual`.
+    ///
+    /// What is given back is what has not drained since; what is used beyond is charged without
+    /// asking, up to a debt of one burst.
+    pub fn settle(
+        &self,
+        arrival: Arrival,
+        now: u64,
+        until: Arrival,
+        held: u64,
+        actual: u64,
+    ) -> (Verdict, Arrival) {
+        let level = self.level(arrival, now);
+        let weigh = |units: u64| u128::from(units) * u128::from(self.unit);
+        let level = if actual <= held {
+            let left = self.level(until, now).min(weigh(held));
+            level - weigh(held - actual).min(left).min(level)
+        } else {
+            (level + weigh(actual - held)).min((2 * self.full).max(level))
+        };
+        let ahead = self.drained(level);
+        (self.verdict(level, ahead, Retry::NOW), ahead.after(now))
+    }
+
     /// The state under these parameters of a key that was at `arrival` under the `former` ones: the
     /// same units used, rounded up, at most all of them.
     pub fn carry(&self, former: &Bucket, arrival: Arrival, now: u64) -> Arrival {
@@ -88,31 +114,47 @@ impl Bucket {
         self.drained((used * u128::from(self.unit)).min(self.full)).after(now)
     }
 
-    /// What is in the bucket now. A clock that went back finds it fuller, at most full.
+    /// When as many units more will have drained.
+    pub fn later(&self, arrival: Arrival, units: u64) -> Arrival {
+        let drained = self.drained(u128::from(units) * u128::from(self.unit));
+        let part = arrival.part + drained.part;
+        let carry = part / self.drain;
+        Arrival { tick: arrival.tick + drained.tick + carry, part: part - carry * self.drain }
+    }
+
+    /// When it will have drained if as many units fewer have to, but not before `now`.
+    pub fn earlier(&self, arrival: Arrival, units: u64, now: u64) -> Arrival {
+        let Some(ahead) = arrival.tick.checked_sub(now) else { return arrival };
+        let level = u128::from(ahead) * u128::from(self.drain) + u128::from(arrival.part);
+        let returned = u128::from(units) * u128::from(self.unit);
+        self.drained(level.saturating_sub(returned)).after(now)
+    }
+
+    /// What is in the bucket now. A clock that went back finds it fuller, at most full and in debt.
     #[inline]
-    fn level(&self, arrival: Arrival, now: u64) -> u128 {
+    pub(super) fn level(&self, arrival: Arrival, now: u64) -> u128 {
         match arrival.tick.checked_sub(now) {
             None => 0,
-            Some(ahead) if ahead >= self.horizon => self.full,
+            Some(ahead) if ahead >= 2 * self.horizon => 2 * self.full,
             Some(ahead) => {
                 let level = u128::from(ahead) * u128::from(self.drain) + u128::from(arrival.part);
-                level.min(self.full)
+                level.min(2 * self.full)
             }
         }
     }
 
     /// How long a level takes to drain.
     #[inline]
-    fn drained(&self, level: u128) -> Arrival {
+    pub(super) fn drained(&self, level: u128) -> Arrival {
         let tick = divide(level, self.drain);
         let part = level - u128::from(tick) * u128::from(self.drain);
         Arrival { tick, part: part as u64 }
     }
 
     #[inline]
-    fn verdict(&self, level: u128, ahead: Arrival, retry_after: Retry) -> Verdict {
+    pub(super) fn verdict(&self, level: u128, ahead: Arrival, retry_after: Retry) -> Verdict {
         Verdict {
-            remaining: divide(self.full - level, self.unit),
+            remaining: divide(self.full.saturating_sub(level), self.unit),
             reset_after: ahead.up(),
             retry_after,
         }
@@ -120,9 +162,9 @@ impl Bucket {
 }
 
 impl Arrival {
-    /// The first whole tick at which it is over.
+    /// The first whole tick at which it is there.
     #[inline]
-    fn up(self) -> u64 {
+    pub fn up(self) -> u64 {
         self.tick + u64::from(self.part > 0)
     }
 

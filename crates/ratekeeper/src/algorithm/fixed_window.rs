@@ -4,7 +4,7 @@
 //! a period that straddles an edge. Invariant: `count` belongs to the window that began at `start`,
 //! and `start` never moves back, whatever the clock does.
 
-use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict};
+use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict, settled};
 use std::num::NonZeroU64;
 
 /// The parameters.
@@ -51,6 +51,23 @@ impl FixedWindow {
     pub fn refund(&self, window: Window, now: u64, units: u64) -> (Verdict, Window) {
         let mut current = self.roll(window, now);
         current.count = current.count.saturating_sub(units);
+        (self.verdict(current, now, true, 0), current)
+    }
+
+    /// Settles a charge of `held` units in the window that began at `start`, at `actual`. Once that
+    /// window is over, nothing happens.
+    pub fn settle(
+        &self,
+        window: Window,
+        now: u64,
+        start: u64,
+        held: u64,
+        actual: u64,
+    ) -> (Verdict, Window) {
+        let mut current = self.roll(window, now);
+        if current.start == start {
+            current.count = settled(current.count, held, actual, self.amount);
+        }
         (self.verdict(current, now, true, 0), current)
     }
 

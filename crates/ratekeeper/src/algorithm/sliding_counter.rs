@@ -11,7 +11,7 @@
 //! | elapsed  | how much of the current window is over (e)                 |
 //! | weighted | `⌈previous · (period − elapsed) / period⌉` (P)             |
 
-use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict, mul_div, mul_div_up};
+use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict, mul_div, mul_div_up, settled};
 use std::num::NonZeroU64;
 
 /// The parameters.
@@ -71,6 +71,25 @@ impl SlidingCounter {
         let rest = units.saturating_sub(rolled.current);
         rolled.current = rolled.current.saturating_sub(units);
         rolled.previous = rolled.previous.saturating_sub(rest);
+        (self.charge(rolled, now, 0).0, rolled)
+    }
+
+    /// Settles a charge of `held` units in the window of this `index`, at `actual`. Once that window
+    /// is neither the current one nor the one before, nothing happens.
+    pub fn settle(
+        &self,
+        windows: Windows,
+        now: u64,
+        index: u64,
+        held: u64,
+        actual: u64,
+    ) -> (Verdict, Windows) {
+        let (mut rolled, _) = self.roll(windows, now);
+        if rolled.index == index {
+            rolled.current = settled(rolled.current, held, actual, self.amount);
+        } else if rolled.index == index + 1 {
+            rolled.previous = settled(rolled.previous, held, actual, self.amount);
+        }
         (self.charge(rolled, now, 0).0, rolled)
     }
 

@@ -5,7 +5,7 @@
 //! than `amount` units. Invariant: entries are in order of time, and `units` is the sum of their
 //! costs.
 
-use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict};
+use super::{PERIOD_MAX, Retry, UNITS_MAX, Verdict, settled};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
@@ -124,6 +124,19 @@ impl SlidingLog {
         self.check(log, now, 0)
     }
 
+    /// Settles a charge of `held` units that was entered `at` a time, at `actual`. Once that entry is
+    /// too old to count, nothing happens.
+    pub fn settle(&self, log: &mut Log, now: u64, at: u64, held: u64, actual: u64) -> Verdict {
+        self.prune(log, now);
+        if log.not_before_newest(now).saturating_sub(at) < self.period {
+            let before = log.units;
+            let units = settled(before, held, actual, self.amount);
+            log.add_at(at, units.saturating_sub(before));
+            log.take_at(at, before.saturating_sub(units));
+        }
+        self.check(log, now, 0)
+    }
+
     /// Drops what is too old to count at `now`.
     pub fn prune(&self, log: &mut Log, now: u64) {
         let now = log.not_before_newest(now);
@@ -154,6 +167,35 @@ impl SlidingLog {
 }
 
 impl Log {
+    /// Adds entries where they belong in the order of time.
+    fn add_at(&mut self, at: u64, units: u64) {
+        let mut rest = units;
+        while rest > 0 {
+            let part = rest.min(ENTRY_MAX);
+            let behind = self.entries.partition_point(|entry| entry.at() <= at);
+            self.entries.insert(behind, Entry::new(at, part));
+            rest -= part;
+        }
+        self.units += units;
+    }
+
+    /// Takes units off the entries of this very time, at most what they hold.
+    fn take_at(&mut self, at: u64, units: u64) {
+        let first = self.entries.partition_point(|entry| entry.at() < at);
+        let mut rest = units;
+        while rest > 0 && self.entries.get(first).is_some_and(|entry| entry.at() == at) {
+            let cost = self.entries[first].cost();
+            let taken = cost.min(rest);
+            if taken == cost {
+                self.entries.remove(first);
+            } else {
+                self.entries[first] = Entry::new(at, cost - taken);
+            }
+            rest -= taken;
+            self.units -= taken;
+        }
+    }
+
     /// When the newest entry was made.
     pub fn newest(&self) -> Option<u64> {
         self.entries.back().map(|entry| entry.at())

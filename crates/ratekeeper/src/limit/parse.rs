@@ -1,7 +1,7 @@
-//! Limits as text: `AMOUNT/PERIOD [burst N]` or `unlimited`.
+//! Limits as text: `AMOUNT/PERIOD [burst N]`, `AMOUNT concurrent` or `unlimited`.
 //!
-//! Invariant: what [`Limit`]'s `Display` writes reads back as the same limit, its algorithm aside,
-//! and every refusal quotes the text, names the fault and proposes what to write.
+//! Invariant: what [`Limit`]'s `Display` writes reads back as the same limit, but for how it counts,
+//! waits and holds; and every refusal quotes the text, names the fault and proposes what to write.
 
 use super::{Limit, LimitBuilder, LimitError};
 use std::fmt;
@@ -66,10 +66,9 @@ fn parse(text: &str) -> Result<Limit, String> {
     let (rate, burst) = match words[..] {
         [] => return Err("is empty; write one such as `100/minute`".into()),
         ["unlimited"] => return Ok(Limit::unlimited()),
-        [_, "concurrent"] => {
-            return Err(
-                "concurrency limits are not in this version; write an amount per period".into()
-            );
+        [amount, "concurrent"] => {
+            let amount = whole(amount, "the amount")?;
+            return Limit::concurrent(amount).build().map_err(|error| error.to_string());
         }
         [rate] => (rate, None),
         [rate, "burst", burst] => (rate, Some(burst)),
@@ -77,7 +76,10 @@ fn parse(text: &str) -> Result<Limit, String> {
         [amount, "per", period] => {
             return Err(format!("write `{amount}/{period}`"));
         }
-        _ => return Err("is not a limit; write `AMOUNT/PERIOD` or `AMOUNT/PERIOD burst N`".into()),
+        _ => return Err(
+            "is not a limit; write `AMOUNT/PERIOD`, `AMOUNT/PERIOD burst N` or `AMOUNT concurrent`"
+                .into(),
+        ),
     };
     let Some((amount, period)) = rate.split_once('/') else {
         return Err(format!("has no period; write one such as `{rate}/minute`"));

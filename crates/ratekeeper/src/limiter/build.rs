@@ -1,9 +1,11 @@
 //! Building a limiter: everything that can be wrong is found here, before the first request.
 
+use super::leases::Leases;
+use super::queue::Queues;
 use super::{Compiled, Inner, Limiter, Observer};
-use crate::clock::{Clock, ManualClock};
+use crate::clock::{Clock, ManualClock, Watcher};
 use crate::key::Secret;
-use crate::limit::{Limit, LimitBuilder, LimitError, Rate};
+use crate::limit::{Limit, LimitBuilder, LimitError, Shape};
 use crate::store::Meter;
 use crate::store::memory::{KEYS_DEFAULT, Memory};
 use std::collections::HashMap;
@@ -18,13 +20,13 @@ pub(super) const NAME_MAX: usize = 64;
 pub struct Builder {
     rules: Vec<(Arc<str>, Vec<Limit>)>,
     keys: usize,
-    clock: Option<ManualClock>,
+    clock: Clock,
     observer: Option<Box<dyn Observer>>,
 }
 
 impl Default for Builder {
     fn default() -> Builder {
-        Builder { rules: Vec::new(), keys: KEYS_DEFAULT, clock: None, observer: None }
+        Builder { rules: Vec::new(), keys: KEYS_DEFAULT, clock: Clock::system(), observer: None }
     }
 }
 
@@ -41,6 +43,9 @@ impl Builder {
         }
         match limits.into_limits() {
             Ok(limits) if limits.is_empty() => fail(Fault::Empty),
+            Ok(limits) if limits.iter().filter(|limit| limit.is_shaping()).count() > 1 => {
+                fail(Fault::Lines)
+            }
             Ok(limits) => {
                 self.rules.push((name.into(), limits));
                 Ok(self)
@@ -59,7 +64,15 @@ impl Builder {
 
     /// Takes the time from a clock that is moved by hand, for tests.
     pub fn clock(mut self, clock: &ManualClock) -> Builder {
-        self.clock = Some(clock.clone());
+        self.clock = Clock::Manual(clock.clone());
+        self
+    }
+
+    /// Takes the time from tokio, so that a test that pauses it holds this limiter still, too. To be
+    /// called in a runtime.
+    #[cfg(all(feature = "wait", not(loom)))]
+    pub fn tokio_clock(mut self) -> Builder {
+        self.clock = Clock::Tokio(crate::clock::TokioClock::start());
         self
     }
 
@@ -76,12 +89,20 @@ impl Builder {
         let mut order = Vec::with_capacity(self.rules.len());
         for (name, limits) in self.rules {
             let meters = meters(&secret, &name, &limits);
-            rules.insert(Arc::clone(&name), Arc::new(Compiled { name: Arc::clone(&name), meters }));
+            let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
+            let compiled = Compiled { name: Arc::clone(&name), meters, plain };
+            rules.insert(Arc::clone(&name), Arc::new(compiled));
             order.push(name);
         }
-        let clock = self.clock.map_or_else(Clock::system, Clock::Manual);
-        let store = Memory::new(self.keys);
-        Limiter(Arc::new(Inner { rules, order, store, clock, secret, observer: self.observer }))
+        let (store, leases) = (Memory::new(self.keys), Leases::new(self.keys.max(1)));
+        let (observer, queues, clock) = (self.observer, Queues::default(), self.clock);
+        let inner = Inner { rules, order, store, clock, secret, observer, queues, leases };
+        let inner = Arc::new(inner);
+        if let Clock::Manual(clock) = &inner.clock {
+            let watcher: Arc<dyn Watcher> = Arc::<Inner>::clone(&inner);
+            clock.tell(Arc::downgrade(&watcher));
+        }
+        Limiter(inner)
     }
 }
 
@@ -98,13 +119,17 @@ impl fmt::Debug for Builder {
 /// changed amount keeps what was used; the rate of a bucket is part of its shape, since its state
 /// depends on it. Limits of one shape within a rule are told apart by their number.
 fn meters(secret: &Secret, rule: &str, limits: &[Limit]) -> Vec<Meter> {
-    let shape = |rate: &Rate| {
-        (rate.algorithm, rate.period, rate.algorithm.is_bucket().then_some(rate.amount))
+    let name = |limit: &Limit| match limit.shape() {
+        Shape::Rate(rate) => {
+            let amount = rate.algorithm.is_bucket().then_some(rate.amount);
+            Some((rate.algorithm, rate.period, amount, limit.is_shaping()))
+        }
+        Shape::Unlimited | Shape::Concurrent(_) => None,
     };
-    let rates: Vec<Rate> = limits.iter().filter_map(Limit::rate).collect();
-    let numbered = rates.iter().enumerate().filter_map(|(index, rate)| {
-        let same = rates[..index].iter().filter(|other| shape(other) == shape(rate)).count();
-        Meter::new(*rate, secret.salt((rule, shape(rate), same)))
+    let limits: Vec<&Limit> = limits.iter().filter(|limit| limit.amount().is_some()).collect();
+    let numbered = limits.iter().enumerate().filter_map(|(index, limit)| {
+        let same = limits[..index].iter().filter(|other| name(other) == name(limit)).count();
+        Meter::new(limit.shape(), secret.salt((rule, name(limit), same)))
     });
     numbered.collect()
 }
@@ -160,6 +185,7 @@ enum Fault {
     Name,
     Duplicate,
     Empty,
+    Lines,
     Limit(LimitError),
 }
 
@@ -174,6 +200,9 @@ impl fmt::Display for RuleError {
             Fault::Empty => {
                 f.write_str("has no limit; write one such as `100/minute`, or `unlimited`")
             }
+            Fault::Lines => f.write_str(
+                "has more than one shaping limit, and a request can stand in one line; keep one",
+            ),
             Fault::Limit(error) => write!(f, "{error}"),
         }
     }

@@ -93,7 +93,7 @@ impl CheckMany<'_> {
 /// One request under several rules; see [`Limiter::check_all`](super::Limiter::check_all).
 #[must_use = "a check does nothing unless it is awaited, or run by `try_now`"]
 pub struct CheckAll<'a> {
-    pub(super) limiter: &'a Inner,
+    pub(super) limiter: &'a Arc<Inner>,
     pub(super) rules: Vec<(Arc<Compiled>, u64)>,
     pub(super) cost: u64,
 }
@@ -131,7 +131,7 @@ macro_rules! awaitable {
 
             fn into_future(self) -> Answer<$output> {
                 let $it = self;
-                Answer(ready($run))
+                Answer::new($run)
             }
         }
     };
@@ -146,6 +146,12 @@ awaitable!(CheckAll, Decisions, |check| check.run());
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Answer<T>(Ready<T>);
+
+impl<T> Answer<T> {
+    pub(super) fn new(answer: T) -> Answer<T> {
+        Answer(ready(answer))
+    }
+}
 
 impl<T> Future for Answer<T> {
     type Output = T;

@@ -7,6 +7,7 @@
 //! A bucket is found by a keyed 64-bit hash alone. Among ten million keys the odds that any two
 //! share one are 3 in a million; nobody outside the process can search for such a pair.
 
+mod arrivals;
 mod budget;
 mod line;
 mod logs;
@@ -16,7 +17,8 @@ mod shard;
 mod slots;
 mod words;
 
-use super::{Charge, Meter};
+use super::{Charge, Meter, Receipt};
+use crate::algorithm::bucket::Arrival;
 use crate::algorithm::{Retry, Verdict};
 use crate::decision::{Decision, Source};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
@@ -24,6 +26,7 @@ use budget::Budget;
 use shard::Shard;
 use std::hint::black_box;
 use std::sync::Arc;
+use words::Settle;
 
 /// Keys that the store remembers unless told otherwise.
 pub(crate) const KEYS_DEFAULT: usize = 1_000_000;
@@ -108,13 +111,37 @@ impl Memory {
         }
     }
 
-    /// Charges all buckets, or none if one refuses. Each decision is its bucket's own.
-    pub(crate) fn charge_all(&self, now: u64, charges: &[Charge<'_>]) -> Vec<Decision> {
-        let decisions = several::charge_all(self, now, charges);
+    /// Charges all buckets, or none if one refuses. Each decision is its bucket's own; if all admit,
+    /// there is a receipt for each charge.
+    pub(crate) fn charge_all(
+        &self,
+        now: u64,
+        charges: &[Charge<'_>],
+    ) -> (Vec<Decision>, Vec<Receipt>) {
+        let (decisions, receipts) = several::charge_all(self, now, charges);
         let shared =
             decisions.iter().filter(|decision| decision.source == Source::Overflow).count();
         self.overflowed.fetch_add(shared as u64, Ordering::Relaxed);
-        decisions
+        (decisions, receipts)
+    }
+
+    /// Settles a charge at what was really used.
+    pub(crate) fn settle(&self, now: u64, charge: &Charge<'_>, receipt: &Receipt, actual: u64) {
+        let Receipt { bucket, stamp, held, .. } = *receipt;
+        let charge = Charge { bucket, ..*charge };
+        let _ = self.shard_with(receipt).settle(now, &charge, Settle { stamp, held, actual });
+    }
+
+    /// Gives back units that were held.
+    #[inline]
+    pub(crate) fn release(&self, receipt: &Receipt) {
+        self.shard_with(receipt).release(receipt.bucket, receipt.held);
+    }
+
+    #[inline]
+    fn shard_with(&self, receipt: &Receipt) -> &Shard {
+        let own = self.shard_of(receipt.bucket);
+        &self.shards[if receipt.shared { self.overflow() } else { own }].0
     }
 
     /// Charges the bucket of each key by itself, at the same time.
@@ -144,6 +171,11 @@ impl Memory {
     /// Gives units back to a bucket, if there is one.
     pub(crate) fn refund(&self, now: u64, charge: &Charge<'_>) -> Decision {
         charge.decision(self.shard(charge).refund(now, charge), Source::Store)
+    }
+
+    /// Moves the end of a line of who waits.
+    pub(crate) fn move_end(&self, charge: &Charge<'_>, to: Arrival) {
+        self.shard(charge).move_end(charge, to);
     }
 
     /// Forgets a bucket.

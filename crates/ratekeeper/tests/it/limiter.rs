@@ -38,6 +38,6 @@ fn same(decision: &Decision, expected: Answer) -> Result<(), TestCaseError> {
     prop_assert_eq!(decision.retry_after(), wait);
     prop_assert_eq!(decision.limit(), expected.limit);
     prop_assert_eq!(decision.remaining(), expected.remaining);
-    prop_assert_eq!(decision.reset_after(), Duration::from_micros(expected.reset_after));
+    prop_assert_eq!(decision.reset_after(), Some(Duration::from_micros(expected.reset_after)));
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Invariant: `weight` is the sum over all logs of 1 and 1 for every 16 bytes of entries, so that a
 //! log counts against the store's cap like the slots that would fit its place.
 
+use super::words::Settle;
 use crate::algorithm::Verdict;
 use crate::algorithm::sliding_log::{Log, SlidingLog};
 use std::collections::BTreeMap;
@@ -144,6 +145,30 @@ impl Logs {
         let verdict = algorithm.refund(&mut kept.log, now, units);
         kept.note(now, &verdict);
         verdict
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        algorithm: &SlidingLog,
+        bucket: u64,
+        now: u64,
+        settle: Settle,
+    ) -> Verdict {
+        let Some(kept) = self.kept.get_mut(&bucket) else {
+            return algorithm.check(&Log::default(), now, 0);
+        };
+        let before = kept.weight();
+        let Settle { stamp, held, actual } = settle;
+        let verdict = algorithm.settle(&mut kept.log, now, stamp.tick, held, actual);
+        kept.note(now, &verdict);
+        // Pruning keeps the space that it empties; entries of an excess may take some.
+        self.weight = self.weight + kept.weight() - before;
+        verdict
+    }
+
+    /// When the newest entry was made.
+    pub(super) fn newest(&self, bucket: u64) -> Option<u64> {
+        self.kept.get(&bucket)?.log.newest()
     }
 
     pub(super) fn remove(&mut self, bucket: u64) {

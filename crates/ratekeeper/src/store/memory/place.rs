@@ -6,9 +6,11 @@
 
 use super::super::{Charge, Kind};
 use super::MemoryStats;
+use super::arrivals::{Narrow, Turn};
 use super::logs::{At, Logs, NEW_WEIGHT};
 use super::shard::{Shard, with_words};
-use super::words::{Narrow, whole_at};
+use super::words::whole_at;
+use crate::algorithm::bucket::Bucket;
 use crate::algorithm::sliding_log::SlidingLog;
 
 /// What the shard holds, and has done. The sliding logs are in it themselves.
@@ -48,9 +50,17 @@ enum Width {
 impl Width {
     fn of(charge: &Charge<'_>) -> Width {
         match &charge.meter.kind {
-            Kind::Bucket(bucket) if Narrow::new(bucket).is_some() => Width::One,
+            Kind::Bucket(bucket) => Width::of_rate(bucket),
+            Kind::Shaping(shaping) => Width::of_rate(shaping.bucket()),
+            Kind::Concurrency(_) => Width::One,
             _ => Width::Two,
         }
+    }
+}
+
+impl Width {
+    fn of_rate(bucket: &Bucket) -> Width {
+        if Narrow::new(bucket).is_ok() { Width::One } else { Width::Two }
     }
 }
 
@@ -68,7 +78,7 @@ impl Shard {
         if let Kind::Log(log) = &charge.meter.kind {
             return self.place_log(book, log, now, bucket, mine);
         }
-        let (present, reused) = with_words!(&charge.meter.kind, &self.one, &self.two,
+        let (present, reused) = with_words!(charge, &self.one, &self.two,
         _log => (true, false),
         |slots, _algorithm| match slots.contains(bucket) {
             true => (true, false),
@@ -129,7 +139,12 @@ impl Shard {
     }
 
     /// Changes the logs, and corrects the budget, of which `taken` was taken for it.
-    fn weigh<R>(&self, book: &mut Book, taken: usize, change: impl FnOnce(&mut Logs) -> R) -> R {
+    pub(super) fn weigh<R>(
+        &self,
+        book: &mut Book,
+        taken: usize,
+        change: impl FnOnce(&mut Logs) -> R,
+    ) -> R {
         let before = book.logs.weight();
         let done = change(&mut book.logs);
         self.budget.settle(taken, before, book.logs.weight());

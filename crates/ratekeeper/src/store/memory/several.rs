@@ -6,20 +6,26 @@
 //! Invariant: books are opened in the order of the shards, the shared one last, and never while a
 //! line is held.
 
-use super::super::{Charge, Kind};
+use super::super::{Charge, Kind, Receipt, Stamp};
+use super::arrivals::{Narrow, Turn};
 use super::line::{Locked, Seen, tag_of};
 use super::logs::At;
 use super::place::Book;
 use super::shard::{Shard, with_words};
 use super::slots::{Place, Slots};
-use super::words::{Narrow, Words};
+use super::words::Words;
 use super::{Memory, NO_ROOM};
 use crate::algorithm::Verdict;
 use crate::decision::{Decision, Source};
 use crate::sync::MutexGuard;
 
-/// Charges all, or none; each decision is its bucket's own.
-pub(super) fn charge_all(memory: &Memory, now: u64, charges: &[Charge<'_>]) -> Vec<Decision> {
+/// Charges all, or none; each decision is its bucket's own, and if all admit there is a receipt for
+/// each charge.
+pub(super) fn charge_all(
+    memory: &Memory,
+    now: u64,
+    charges: &[Charge<'_>],
+) -> (Vec<Decision>, Vec<Receipt>) {
     let (distinct, owner) = merge_same(charges);
     let mut request = Request::open(memory, now, distinct);
     let mut verdicts = request.check(false);
@@ -27,7 +33,8 @@ pub(super) fn charge_all(memory: &Memory, now: u64, charges: &[Charge<'_>]) -> V
         request.place();
         verdicts = request.charge();
     }
-    if !verdicts.iter().all(Verdict::allowed) {
+    let admitted = verdicts.iter().all(Verdict::allowed);
+    if !admitted {
         // Nothing was charged: the buckets that would have admitted show what they still hold.
         request.note_refusals(&verdicts);
         let peeks = request.check(true);
@@ -39,8 +46,12 @@ pub(super) fn charge_all(memory: &Memory, now: u64, charges: &[Charge<'_>]) -> V
     }
     for (index, first) in &request.twins {
         verdicts[*index] = verdicts[*first];
+        request.stamps[*index] = request.stamps[*first];
     }
-    owner.into_iter().map(|index| request.decision(index, verdicts[index])).collect()
+    let receipts = owner.iter().zip(charges).filter(|_| admitted);
+    let receipts = receipts.map(|(index, charge)| request.receipt(*index, charge.cost)).collect();
+    let decisions = owner.iter().map(|index| request.decision(*index, verdicts[*index])).collect();
+    (decisions, receipts)
 }
 
 /// The charges with those to the same bucket made one, since a charge of their sum is the same as
@@ -72,6 +83,8 @@ struct Request<'m, 'c> {
     at: Vec<usize>,
     /// Charges that another one has taken over, since both came to the same shared bucket.
     twins: Vec<(usize, usize)>,
+    /// Where each charge went, once it was made.
+    stamps: Vec<Stamp>,
     /// The open books, by shard.
     books: Vec<(usize, MutexGuard<'m, Book>)>,
 }
@@ -84,11 +97,21 @@ impl<'m, 'c> Request<'m, 'c> {
         shards.dedup();
         let books =
             shards.into_iter().map(|shard| (shard, memory.shards[shard].0.book())).collect();
-        Request { memory, now, charges, at, twins: Vec::new(), books }
+        let stamps = vec![Stamp::default(); charges.len()];
+        Request { memory, now, charges, at, twins: Vec::new(), stamps, books }
+    }
+
+    fn receipt(&self, index: usize, held: u64) -> Receipt {
+        let (bucket, stamp) = (self.charges[index].bucket, self.stamps[index]);
+        Receipt { bucket, shared: self.is_shared(index), stamp, held }
+    }
+
+    fn is_shared(&self, index: usize) -> bool {
+        self.at[index] == self.memory.overflow()
     }
 
     fn decision(&self, index: usize, verdict: Verdict) -> Decision {
-        let shared = self.at[index] == self.memory.overflow();
+        let shared = self.is_shared(index);
         self.charges[index].decision(verdict, if shared { Source::Overflow } else { Source::Store })
     }
 
@@ -152,7 +175,7 @@ impl<'m, 'c> Request<'m, 'c> {
         let mut places = Vec::with_capacity(self.charges.len());
         for (index, charge) in self.charges.iter().enumerate() {
             let (at, shard) = (self.at[index], self.shard(index));
-            places.push(with_words!(&charge.meter.kind,
+            places.push(with_words!(charge,
                 (&mut lines.one, &shard.one),
                 (&mut lines.two, &shard.two),
                 _log => None,
@@ -163,7 +186,7 @@ impl<'m, 'c> Request<'m, 'c> {
             each.map(|index| self.evaluate(&lines, index, places[index])).collect();
         if verdicts.iter().all(Verdict::allowed) {
             for (index, place) in places.into_iter().enumerate() {
-                self.write(&mut lines, index, place, verdicts[index]);
+                self.stamps[index] = self.write(&mut lines, index, place, verdicts[index]);
             }
         }
         verdicts
@@ -171,7 +194,7 @@ impl<'m, 'c> Request<'m, 'c> {
 
     fn evaluate(&self, lines: &Lines<'_>, index: usize, place: Option<Place>) -> Verdict {
         let (now, charge) = (self.now, &self.charges[index]);
-        with_words!(&charge.meter.kind, &lines.one, &lines.two,
+        with_words!(charge, &lines.one, &lines.two,
         log => match self.book(index).logs.contains(charge.bucket) || charge.cost == 0 {
             true => self.book(index).logs.check(log, charge.bucket, now, charge.cost),
             false => NO_ROOM,
@@ -188,22 +211,25 @@ impl<'m, 'c> Request<'m, 'c> {
         index: usize,
         place: Option<Place>,
         verdict: Verdict,
-    ) {
+    ) -> Stamp {
         let (now, charge) = (self.now, self.charges[index]);
         let cost = charge.cost;
         if cost == 0 {
-            return;
+            return Stamp::default();
         }
-        with_words!(&charge.meter.kind, &mut lines.one, &mut lines.two,
+        with_words!(charge, &mut lines.one, &mut lines.two,
         log => {
             let shard = self.shard(index);
             shard.record(self.book_mut(index), log, charge.bucket, At { now, cost, verdict });
+            let tick = self.book(index).logs.newest(charge.bucket).unwrap_or(now);
+            Stamp { tick, part: 0 }
         },
         |grips, algorithm| {
             let (verdict, words) = algorithm.charge_words(grips.words(place), now, cost);
             let tag = tag_of(charge.bucket);
-            grips.write(place, Seen { tag, spent: verdict.remaining == 0, words });
-        });
+            grips.write(place, Seen { tag, spent: algorithm.stays(&verdict), words });
+            algorithm.stamp(words)
+        })
     }
 
     fn shard(&self, index: usize) -> &'m Shard {

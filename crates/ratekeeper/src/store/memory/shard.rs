@@ -6,12 +6,14 @@
 
 use super::super::{Charge, Kind};
 use super::MemoryStats;
+use super::arrivals::{Narrow, Turn};
 use super::budget::Budget;
 use super::logs::At;
 use super::place::Book;
-use super::slots::{OneWord, TwoWords};
-use super::words::{Narrow, Words};
+use super::slots::{Held, OneWord, TwoWords};
+use super::words::{self, Settle, Words};
 use crate::algorithm::Verdict;
+use crate::algorithm::bucket::Arrival;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, lock};
 use std::sync::Arc;
@@ -28,18 +30,34 @@ pub(super) struct Shard {
 /// Does one thing with the algorithm of a charge and what stands for its buckets, which is one
 /// thing for buckets of one word and another for those of two.
 macro_rules! with_words {
-    ($kind:expr, $one:expr, $two:expr, $log:ident => $on_log:expr, |$table:ident, $algorithm:ident| $on_words:expr) => {
-        match $kind {
+    ($charge:expr, $one:expr, $two:expr, $log:ident => $on_log:expr, |$table:ident, $algorithm:ident| $on_words:expr) => {
+        match &$charge.meter.kind {
             Kind::Bucket(bucket) => match Narrow::new(bucket) {
-                Some($algorithm) => {
+                Ok($algorithm) => {
                     let $table = $one;
                     $on_words
                 }
-                None => {
-                    let ($table, $algorithm) = ($two, bucket);
+                Err($algorithm) => {
+                    let $table = $two;
                     $on_words
                 }
             },
+            Kind::Shaping(shaping) => {
+                match Narrow::new(Turn { shaping, patience: $charge.patience }) {
+                    Ok($algorithm) => {
+                        let $table = $one;
+                        $on_words
+                    }
+                    Err($algorithm) => {
+                        let $table = $two;
+                        $on_words
+                    }
+                }
+            }
+            Kind::Concurrency($algorithm) => {
+                let $table = $one;
+                $on_words
+            }
             Kind::Fixed($algorithm) => {
                 let $table = $two;
                 $on_words
@@ -73,7 +91,7 @@ impl Shard {
     /// Charges a bucket. `None`, and nothing done, if it is new and there is no room for it.
     #[inline]
     pub(super) fn charge(&self, now: u64, charge: &Charge<'_>) -> Option<Verdict> {
-        with_words!(&charge.meter.kind, &self.one, &self.two,
+        with_words!(charge, &self.one, &self.two,
         log => self.charge_log(log, now, charge),
         |slots, algorithm| {
             let Some(mut held) = slots.hold(charge.bucket) else {
@@ -83,7 +101,7 @@ impl Shard {
             if verdict.retry_after.ticks().is_some() {
                 held.note_refusal();
             } else if verdict.allowed() && charge.cost > 0 {
-                held.write(words, verdict.remaining == 0);
+                held.write(words, algorithm.stays(&verdict));
             }
             Some(verdict)
         })
@@ -91,14 +109,14 @@ impl Shard {
 
     /// What a charge would say; writes nothing.
     pub(super) fn check(&self, book: &Book, now: u64, charge: &Charge<'_>) -> Verdict {
-        with_words!(&charge.meter.kind, &self.one, &self.two,
+        with_words!(charge, &self.one, &self.two,
             log => book.logs.check(log, charge.bucket, now, charge.cost),
             |slots, algorithm| algorithm.charge_words(slots.words(charge.bucket), now, charge.cost).0)
     }
 
     /// Notes that somebody was refused here, so that the bucket stays; its state is as it was.
     pub(super) fn note_refusal(&self, book: &mut Book, charge: &Charge<'_>) {
-        with_words!(&charge.meter.kind, &self.one, &self.two,
+        with_words!(charge, &self.one, &self.two,
         _log => book.logs.note_refusal(charge.bucket),
         |slots, _algorithm| if let Some(mut held) = slots.hold(charge.bucket) {
             held.note_refusal();
@@ -109,22 +127,72 @@ impl Shard {
     /// there is none.
     pub(super) fn refund(&self, now: u64, charge: &Charge<'_>) -> Verdict {
         let mut book = self.book();
-        with_words!(&charge.meter.kind, &self.one, &self.two,
+        with_words!(charge, &self.one, &self.two,
         log => book.logs.refund(log, charge.bucket, now, charge.cost),
         |slots, algorithm| match slots.hold(charge.bucket) {
             Some(mut held) => {
                 let (verdict, words) = algorithm.refund_words(held.words(), now, charge.cost);
-                held.write(words, verdict.remaining == 0);
+                held.write(words, algorithm.stays(&verdict));
                 verdict
             }
             None => algorithm.charge_words(Default::default(), now, 0).0,
         })
     }
 
+    /// Gives back units that are held. Whoever holds them keeps the bucket here.
+    #[inline]
+    pub(super) fn release(&self, bucket: u64, units: u64) {
+        let give_back = |mut held: Held<'_, 1, 4>| {
+            let words = words::released(held.words(), units);
+            held.write(words, true);
+        };
+        match self.one.hold(bucket) {
+            Some(held) => give_back(held),
+            // Not found while others add or remove: then the book has to be open.
+            None => {
+                let _book = self.book();
+                if let Some(held) = self.one.hold(bucket) {
+                    give_back(held);
+                }
+            }
+        }
+    }
+
+    /// Moves the end of a line, if its bucket is here.
+    pub(super) fn move_end(&self, charge: &Charge<'_>, to: Arrival) {
+        let _book = self.book();
+        with_words!(charge, &self.one, &self.two,
+        _log => {},
+        |slots, algorithm| if let Some(mut held) = slots.hold(charge.bucket) {
+            let words = algorithm.moved(held.words(), to);
+            held.write(words, true);
+        });
+    }
+
+    /// Settles a charge. Of a bucket that is gone nothing can be given back; what was used beyond is
+    /// charged, if there is room.
+    pub(super) fn settle(&self, now: u64, charge: &Charge<'_>, settle: Settle) -> Verdict {
+        let mut book = self.book();
+        let bucket = charge.bucket;
+        with_words!(charge, &self.one, &self.two,
+        log => self.settle_log(&mut book, log, now, charge, settle),
+        |slots, algorithm| {
+            if settle.actual > settle.held && !slots.contains(bucket) {
+                self.place(&mut book, now, charge, &[bucket]);
+            }
+            let Some(mut held) = slots.hold(bucket) else {
+                return algorithm.charge_words(Default::default(), now, 0).0;
+            };
+            let (verdict, words) = algorithm.settle_words(held.words(), now, settle);
+            held.write(words, algorithm.stays(&verdict));
+            verdict
+        })
+    }
+
     /// Where looking for a bucket begins in memory.
     #[inline]
     pub(super) fn first_tag(&self, charge: &Charge<'_>) -> Option<&AtomicU64> {
-        with_words!(&charge.meter.kind, &self.one, &self.two,
+        with_words!(charge, &self.one, &self.two,
             _log => None,
             |slots, _algorithm| slots.first_tag(charge.bucket))
     }
@@ -152,6 +220,20 @@ impl Shard {
         } else {
             None
         }
+    }
+
+    fn settle_log(
+        &self,
+        book: &mut Book,
+        log: &SlidingLog,
+        now: u64,
+        charge: &Charge<'_>,
+        settle: Settle,
+    ) -> Verdict {
+        if settle.actual > settle.held {
+            self.place_log(book, log, now, charge.bucket, &[charge.bucket]);
+        }
+        self.weigh(book, 0, |logs| logs.settle(log, charge.bucket, now, settle))
     }
 
     /// Charges a log, which is in the book.

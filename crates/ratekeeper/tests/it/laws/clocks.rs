@@ -18,7 +18,8 @@ fn span(shape: &Shape) -> u64 {
         Algorithm::SlidingWindowCounter => 2 * shape.period,
         Algorithm::FixedWindow | Algorithm::SlidingWindowLog => shape.period,
         Algorithm::TokenBucket | Algorithm::LeakyBucket => {
-            (shape.burst * shape.period).div_ceil(shape.amount)
+            // Twice what fills it: a clock that went back may find the debt of a settled reservation.
+            (2 * shape.burst * shape.period).div_ceil(shape.amount)
         }
     }
 }

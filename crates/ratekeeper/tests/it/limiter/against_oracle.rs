@@ -67,7 +67,7 @@ fn figures(decision: &Decision) -> Verdict {
         None if decision.is_never() => Retry::NEVER,
         None => Retry::NOW,
     };
-    let reset_after = micros(decision.reset_after());
+    let reset_after = micros(decision.reset_after().expect("a rate"));
     Verdict { remaining: decision.remaining(), reset_after, retry_after }
 }
 

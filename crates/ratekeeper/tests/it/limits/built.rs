@@ -76,7 +76,7 @@ fn nonsense_is_refused() {
         ),
         (
             Limit::per_second(COUNTER_MAX + 1).algorithm(Algorithm::SlidingWindowCounter),
-            "an amount of 137438953473 is above 137438953472, the most that sliding_window_counter takes",
+            "an amount of 137438953472 is above 137438953471, the most that sliding_window_counter takes",
         ),
         (
             Limit::per_second(10).burst(5).algorithm(Algorithm::FixedWindow),

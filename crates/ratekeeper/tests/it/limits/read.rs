@@ -150,14 +150,21 @@ const BAD: &[(&str, &str)] = &[
         "a burst of 3651 would take more than ten years to fill at this rate; lower the \
          burst",
     ),
-    ("100/minute 20", "is not a limit; write `AMOUNT/PERIOD` or `AMOUNT/PERIOD burst N`"),
+    (
+        "100/minute 20",
+        "is not a limit; write `AMOUNT/PERIOD`, `AMOUNT/PERIOD burst N` or `AMOUNT concurrent`",
+    ),
     (
         "100/minute burst 20 please",
-        "is not a limit; write `AMOUNT/PERIOD` or `AMOUNT/PERIOD burst N`",
+        "is not a limit; write `AMOUNT/PERIOD`, `AMOUNT/PERIOD burst N` or `AMOUNT concurrent`",
     ),
     ("100 per minute", "write `100/minute`"),
-    ("100 / minute", "is not a limit; write `AMOUNT/PERIOD` or `AMOUNT/PERIOD burst N`"),
-    ("5 concurrent", "concurrency limits are not in this version; write an amount per period"),
+    (
+        "100 / minute",
+        "is not a limit; write `AMOUNT/PERIOD`, `AMOUNT/PERIOD burst N` or `AMOUNT concurrent`",
+    ),
+    ("0 concurrent", "a limit of 0 admits nothing; write `deny: true` to close a route"),
+    ("-5 concurrent", "the amount `-5` is not a whole number; write a number above 0"),
     ("Unlimited", "has no period; write one such as `Unlimited/minute`"),
 ];
 

@@ -69,7 +69,7 @@ fn a_capacity_of_ten_at_two_a_second() {
 #[test]
 fn a_burst_of_a_hundred_takes_ten_seconds_to_refill() {
     let alice = one_key("10/second burst 100");
-    assert_eq!(alice.ask(100).reset_after(), secs(10));
+    assert_eq!(alice.ask(100).reset_after(), Some(secs(10)));
     assert_eq!(alice.ask(100).retry_after(), Some(secs(10)));
     alice.wait(secs(10) - micros(1));
     assert!(alice.ask(100).is_refused());

@@ -148,7 +148,7 @@ fn an_event_on_the_edge_belongs_to_the_new_window() {
     alice.wait(TICK);
     let edge = alice.ask(10);
     assert!(edge.is_allowed());
-    assert_eq!(edge.reset_after(), secs(60));
+    assert_eq!(edge.reset_after(), Some(secs(60)));
 }
 
 /// Goal: B14, windows shorter than a second, or with a part of one, are as long as they say.

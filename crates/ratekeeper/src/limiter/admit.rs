@@ -1,0 +1,141 @@
+//! Admitting what takes more than a bucket: a turn, a permit, a receipt.
+//!
+//! Invariants: who is given a turn, stands in line or was told it while no other turn of that bucket
+//! could be given; what an admission took is given back once, by its receipt.
+
+use super::queue::Ticket;
+use super::{Compiled, Inner};
+use crate::algorithm::Retry;
+use crate::decision::{Decision, Source};
+use crate::store::{Charge, Receipt};
+use std::task::Waker;
+
+/// What became of charges: all of them were made, or none.
+pub(super) struct Admitted {
+    /// One for each charge.
+    pub(super) decisions: Vec<Decision>,
+    /// One for each charge; none if they were refused.
+    pub(super) receipts: Vec<Receipt>,
+    /// The place in line, if the turn is not yet.
+    pub(super) ticket: Option<Ticket>,
+    /// Whether others of the same bucket had their turn at the same time, and go first.
+    pub(super) behind: bool,
+    pub(super) now: u64,
+}
+
+impl Inner {
+    /// Charges all or none. With a waker a turn that is to come is waited for in line, else it is told.
+    pub(super) fn admit(&self, charges: &[Charge<'_>], waker: Option<&Waker>) -> Admitted {
+        if charges.iter().any(|charge| charge.hold().is_some()) {
+            self.leases.expire(&self.store, || self.clock.now());
+        }
+        let shaped = charges.iter().filter(|charge| charge.pace().is_some());
+        let mut lines = self.queues.hold(shaped.clone().map(Charge::bucket));
+        let now = self.clock.now();
+        let mut behind = false;
+        for charge in shaped {
+            behind |= lines.release(charge.bucket(), now);
+        }
+        let (decisions, receipts) = self.store.charge_all(now, charges);
+        let mut ticket = None;
+        for (charge, receipt) in charges.iter().zip(&receipts) {
+            let (bucket, cost) = (charge.bucket(), charge.cost());
+            let Some(pace) = charge.pace().filter(|_| cost > 0 && !receipt.is_shared()) else {
+                continue;
+            };
+            let start = pace.earlier(receipt.until(), cost, now);
+            match waker.filter(|_| start.up() > now && ticket.is_none()) {
+                Some(waker) => ticket = Some(lines.enter(bucket, (pace, start), cost, waker)),
+                None => lines.tell(bucket, cost),
+            }
+        }
+        Admitted { decisions, receipts, ticket, behind, now }
+    }
+
+    /// The same, and what is held of concurrency limits becomes a permit by name.
+    pub(super) fn admit_by_name(&self, charges: &[Charge<'_>], waker: Option<&Waker>) -> Admitted {
+        let holds = charges.iter().filter(|charge| charge.cost() > 0).filter_map(Charge::hold);
+        let Some(hold) = holds.max() else { return self.admit(charges, waker) };
+        let Some(room) = self.leases.room() else { return self.no_room(charges) };
+        let mut admitted = self.admit(charges, waker);
+        let permits = charges.iter().zip(&admitted.receipts);
+        let permits: Vec<Receipt> =
+            permits.filter(|(charge, _)| charge.hold().is_some()).map(|(_, held)| *held).collect();
+        if !permits.is_empty() {
+            let id = room.lease(admitted.now + hold, permits);
+            for (charge, decision) in charges.iter().zip(&mut admitted.decisions) {
+                decision.permit = charge.hold().map(|_| id);
+            }
+        }
+        admitted
+    }
+
+    /// Refuses permits by name, of which there are too many.
+    fn no_room(&self, charges: &[Charge<'_>]) -> Admitted {
+        let peeks: Vec<Charge<'_>> = charges.iter().map(Charge::peek).collect();
+        let mut admitted = self.admit(&peeks, None);
+        for (charge, decision) in charges.iter().zip(&mut admitted.decisions) {
+            if charge.hold().is_some() {
+                decision.verdict.retry_after = Retry::UNKNOWN;
+                decision.source = Source::Overflow;
+            }
+        }
+        admitted.receipts.clear();
+        admitted
+    }
+
+    /// Gives up a place in line, unless its turn has come; all behind it move up.
+    pub(super) fn leave(&self, ticket: &Ticket, charge: &Charge<'_>) {
+        let mut lines = self.queues.hold([charge.bucket()].into_iter());
+        if let Some(end) = lines.leave(ticket, self.clock.now()) {
+            self.store.move_end(charge, end);
+        }
+    }
+
+    pub(super) fn refund(&self, rule: &Compiled, fingerprint: u64, units: u64) -> Decision {
+        let refund = |charge: Charge<'_>| {
+            let now = self.clock.now();
+            if charge.hold().is_some() || self.hasten(&charge, units) {
+                return self.store.charge(now, &charge.peek());
+            }
+            self.store.refund(now, &charge)
+        };
+        Decision::together(&rule.charges(fingerprint, units).map(refund).collect::<Vec<_>>())
+    }
+
+    pub(super) fn reset(&self, rule: &Compiled, fingerprint: u64) -> Decision {
+        for charge in rule.charges(fingerprint, 0) {
+            if charge.hold().is_some() {
+                self.leases.forget(&self.store, charge.bucket());
+            } else if !self.hasten(&charge, u64::MAX) {
+                self.store.reset(&charge);
+            }
+        }
+        self.charge_at(self.clock.now(), rule, fingerprint, 0)
+    }
+
+    /// Moves a line up by as many units, if somebody waits in it; `false` if nobody does.
+    fn hasten(&self, charge: &Charge<'_>, units: u64) -> bool {
+        if charge.pace().is_none() {
+            return false;
+        }
+        let mut lines = self.queues.hold([charge.bucket()].into_iter());
+        let now = self.clock.now();
+        let waiting = lines.is_waiting(charge.bucket(), now);
+        if waiting && let Some(end) = lines.hasten(charge.bucket(), units, now) {
+            self.store.move_end(charge, end);
+        }
+        waiting
+    }
+
+    /// Settles a charge at what was really used. Where others wait in line behind it, its turn was
+    /// used, whatever it cost.
+    pub(super) fn settle(&self, charge: &Charge<'_>, receipt: &Receipt, actual: u64) {
+        let lines = charge.pace().map(|_| self.queues.hold([charge.bucket()].into_iter()));
+        let now = self.clock.now();
+        let waiting = lines.is_some_and(|mut lines| lines.is_waiting(charge.bucket(), now));
+        if !waiting {
+            self.store.settle(now, charge, receipt, actual);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Permits with an identity, for callers that are not in this process: each ends with its time.
+//!
+//! What is held is counted in the store, like any permit; here is only who holds it until when.
+//! Invariants: a permit is given back once, by its holder or by its end; whoever asks a concurrency
+//! limit finds none that has ended; there are never more than `most`.
+
+use crate::decision::PermitId;
+use crate::store::Receipt;
+use crate::store::memory::Memory;
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU64;
+
+pub(super) struct Leases {
+    /// When the next one ends; so that who has none to end need not look.
+    next: AtomicU64,
+    /// Room for so many more.
+    room: AtomicUsize,
+    /// Makes identities that cannot be guessed.
+    secret: RandomState,
+    book: Mutex<Book>,
+}
+
+#[derive(Default)]
+struct Book {
+    by_id: BTreeMap<PermitId, Lease>,
+    by_end: BTreeSet<(u64, PermitId)>,
+    count: u64,
+}
+
+struct Lease {
+    end: u64,
+    receipts: Vec<Receipt>,
+}
+
+/// The right to one more lease.
+pub(super) struct Room<'a>(&'a Leases);
+
+impl Leases {
+    pub(super) fn new(most: usize) -> Leases {
+        let (next, room) = (AtomicU64::new(u64::MAX), AtomicUsize::new(most));
+        Leases { next, room, secret: RandomState::new(), book: Mutex::new(Book::default()) }
+    }
+
+    /// Gives back what has ended.
+    #[inline]
+    pub(super) fn expire(&self, store: &Memory, now: impl FnOnce() -> u64) {
+        let next = self.next.load(Ordering::Acquire);
+        if next < u64::MAX {
+            self.expire_until(store, now());
+        }
+    }
+
+    #[cold]
+    fn expire_until(&self, store: &Memory, now: u64) {
+        let mut book = lock(&self.book);
+        while let Some(&(_, id)) = book.by_end.first().filter(|(end, _)| *end <= now) {
+            self.end(&mut book, store, id);
+        }
+    }
+
+    /// Room for one more, before anything is charged for it.
+    pub(super) fn room(&self) -> Option<Room<'_>> {
+        let less = |room: usize| room.checked_sub(1);
+        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
+        Some(Room(self))
+    }
+
+    /// Gives a permit back; `false` if there is none of this name, or no longer.
+    pub(super) fn release(&self, store: &Memory, id: PermitId) -> bool {
+        self.end(&mut lock(&self.book), store, id)
+    }
+
+    /// Gives back all permits that hold something of this bucket.
+    pub(super) fn forget(&self, store: &Memory, bucket: u64) {
+        let mut book = lock(&self.book);
+        let holds = |lease: &Lease| lease.receipts.iter().any(|receipt| receipt.is_of(bucket));
+        let ids: Vec<PermitId> =
+            book.by_id.iter().filter(|(_, lease)| holds(lease)).map(|(id, _)| *id).collect();
+        ids.into_iter().for_each(|id| {
+            self.end(&mut book, store, id);
+        });
+    }
+
+    fn end(&self, book: &mut Book, store: &Memory, id: PermitId) -> bool {
+        let Some(lease) = book.by_id.remove(&id) else { return false };
+        book.by_end.remove(&(lease.end, id));
+        lease.receipts.iter().for_each(|receipt| store.release(receipt));
+        self.room.fetch_add(1, Ordering::Relaxed);
+        self.note_next(book);
+        true
+    }
+
+    fn note_next(&self, book: &Book) {
+        let next = book.by_end.first().map_or(u64::MAX, |(end, _)| *end);
+        self.next.store(next, Ordering::Release);
+    }
+}
+
+impl Room<'_> {
+    /// Notes who holds what was charged, and gives it a name.
+    pub(super) fn lease(self, end: u64, receipts: Vec<Receipt>) -> PermitId {
+        let leases = self.0;
+        let mut book = lock(&leases.book);
+        let id = loop {
+            book.count += 1;
+            let number = NonZeroU64::new(leases.secret.hash_one(book.count));
+            let fresh = |id: &PermitId| !book.by_id.contains_key(id);
+            if let Some(id) = number.map(PermitId).filter(fresh) {
+                break id;
+            }
+        };
+        book.by_id.insert(id, Lease { end, receipts });
+        book.by_end.insert((end, id));
+        leases.note_next(&book);
+        std::mem::forget(self);
+        id
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.0.room.fetch_add(1, Ordering::Relaxed);
+    }
+}

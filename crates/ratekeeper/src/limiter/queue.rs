@@ -1,0 +1,222 @@
+//! Who waits: for a turn under a shaping rule, or until it is time to ask again.
+//!
+//! One alarm for all of them, and no thread, task or timer for each. The lines are spread over some
+//! shards by bucket, each behind a lock; the store is charged while that lock is held, so that
+//! places are in the order of their turns. Invariants: a shard's `next` is no later than the first
+//! one who has to be woken in it; a lock here is taken before any of the store's, and in the order of
+//! the shards; nobody is woken, and no waker dropped, while one is held.
+
+mod lines;
+
+use super::alarm::Alarm;
+use crate::algorithm::bucket::{Arrival, Bucket};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, lock};
+use lines::{Lines, Ticket as Place, Woken};
+use std::task::Waker;
+
+/// Shards: more than cores that would wait for each other.
+#[cfg(not(loom))]
+const SHARDS: usize = 32;
+#[cfg(loom)]
+const SHARDS: usize = 1;
+
+/// Most that are let go under one lock.
+const AT_ONCE: usize = 256;
+
+pub(crate) struct Queues {
+    shards: Vec<Shard>,
+    pub(super) alarm: Alarm,
+    /// Which shard the next sleeper goes to.
+    sleeper: AtomicU64,
+}
+
+struct Shard {
+    /// When somebody has to be woken next, for who does not hold the lock.
+    next: AtomicU64,
+    lines: Mutex<Lines>,
+}
+
+/// A place in a line. Whoever loses it has left without giving it up.
+#[derive(Debug)]
+pub(crate) struct Ticket(Place);
+
+/// A time to be woken at.
+#[derive(Debug)]
+pub(crate) struct Sleeper {
+    shard: usize,
+    at: (u64, u64),
+}
+
+impl Default for Queues {
+    fn default() -> Queues {
+        let shard =
+            || Shard { next: AtomicU64::new(u64::MAX), lines: Mutex::new(Lines::default()) };
+        let shards = (0..SHARDS).map(|_| shard()).collect();
+        Queues { shards, alarm: Alarm::default(), sleeper: AtomicU64::new(0) }
+    }
+}
+
+impl Queues {
+    /// Holds the lines of these buckets.
+    pub(super) fn hold(&self, buckets: impl Iterator<Item = u64>) -> Held<'_> {
+        let mut wanted: Vec<usize> = buckets.map(shard_of).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let locked = wanted.into_iter().map(|shard| (shard, lock(&self.shards[shard].lines)));
+        Held { queues: self, locked: locked.collect(), woken: Vec::new() }
+    }
+
+    /// Whether the place still waits for its turn; if so, `waker` will be woken then.
+    pub(super) fn waits(&self, ticket: &Ticket, now: u64, waker: &Waker) -> bool {
+        let mut held = self.hold([ticket.0.bucket].into_iter());
+        held.change(ticket.0.bucket, |lines, woken| {
+            lines.release(ticket.0.bucket, now, woken);
+            lines.waits(ticket.0, waker, woken)
+        })
+    }
+
+    /// Sleeps until `tick`.
+    pub(super) fn sleep(&self, tick: u64, waker: &Waker) -> Sleeper {
+        let shard = self.sleeper.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
+        let mut held = self.hold_shard(shard);
+        let number = held.change_shard(shard, |lines, _| lines.sleep(tick, waker.clone()));
+        Sleeper { shard, at: (tick, number) }
+    }
+
+    /// Whether the time has not come yet; if so, `waker` will be woken then.
+    pub(super) fn sleeps(&self, sleeper: &Sleeper, now: u64, waker: &Waker) -> bool {
+        let Sleeper { shard, at } = *sleeper;
+        now < at.0
+            && self
+                .hold_shard(shard)
+                .change_shard(shard, |lines, woken| lines.sleeps(at, waker, woken))
+    }
+
+    /// Sleeps no longer.
+    pub(super) fn rise(&self, sleeper: &Sleeper) {
+        let Sleeper { shard, at } = *sleeper;
+        self.hold_shard(shard).change_shard(shard, |lines, woken| lines.rise(at, woken));
+    }
+
+    /// Wakes everyone whose time has come, and says when the next one's does; `u64::MAX` if nobody
+    /// waits.
+    pub(super) fn turn(&self, now: u64) -> u64 {
+        let mut next = u64::MAX;
+        for (index, shard) in self.shards.iter().enumerate() {
+            while shard.next.load(Ordering::SeqCst) <= now {
+                self.hold_shard(index).change_shard(index, |lines, woken| {
+                    lines.release_due(now, AT_ONCE, woken);
+                });
+            }
+            next = next.min(shard.next.load(Ordering::SeqCst));
+        }
+        next
+    }
+
+    /// Wakes everyone, so that they ask again: whoever kept the alarm is gone.
+    pub(super) fn wake_everyone(&self) {
+        for index in 0..self.shards.len() {
+            self.hold_shard(index).change_shard(index, |lines, woken| lines.everyone(woken));
+        }
+    }
+
+    fn hold_shard(&self, shard: usize) -> Held<'_> {
+        let locked = vec![(shard, lock(&self.shards[shard].lines))];
+        Held { queues: self, locked, woken: Vec::new() }
+    }
+}
+
+/// The upper bits choose the shard of the store, so here it is the lower ones.
+fn shard_of(bucket: u64) -> usize {
+    bucket as usize % SHARDS
+}
+
+/// Lines that are held. When dropped, they are free first, and then those are woken whose turn it is.
+pub(super) struct Held<'a> {
+    queues: &'a Queues,
+    locked: Vec<(usize, MutexGuard<'a, Lines>)>,
+    woken: Woken,
+}
+
+impl Held<'_> {
+    /// Puts a waiter at the end of the line of its bucket; its turn is at `start`, if it is the first.
+    pub(super) fn enter(
+        &mut self,
+        bucket: u64,
+        turn: (&Bucket, Arrival),
+        cost: u64,
+        waker: &Waker,
+    ) -> Ticket {
+        Ticket(self.change(bucket, |lines, _| lines.enter(bucket, turn, cost, waker.clone())))
+    }
+
+    /// Notes that somebody was told its turn.
+    pub(super) fn tell(&mut self, bucket: u64, cost: u64) {
+        self.change(bucket, |lines, _| lines.tell(bucket, cost));
+    }
+
+    /// Gives a place up, unless its turn has come. If that moves the end of the line, returns where
+    /// it is now.
+    pub(super) fn leave(&mut self, ticket: &Ticket, now: u64) -> Option<Arrival> {
+        self.change(ticket.0.bucket, |lines, woken| {
+            lines.release(ticket.0.bucket, now, woken);
+            lines.leave(ticket.0, woken)
+        })
+    }
+
+    /// Whether somebody waits for a turn at this bucket.
+    pub(super) fn is_waiting(&mut self, bucket: u64, now: u64) -> bool {
+        self.change(bucket, |lines, woken| {
+            lines.release(bucket, now, woken);
+            lines.is_waiting(bucket)
+        })
+    }
+
+    /// Moves a line up by as many units, but not before `now`; returns where its end is then, if it
+    /// can move.
+    pub(super) fn hasten(&mut self, bucket: u64, units: u64, now: u64) -> Option<Arrival> {
+        self.change(bucket, |lines, woken| {
+            let end = lines.hasten(bucket, units, now);
+            lines.release(bucket, now, woken);
+            end
+        })
+    }
+
+    /// Lets those go whose turn has come; says whether there were any.
+    pub(super) fn release(&mut self, bucket: u64, now: u64) -> bool {
+        self.change(bucket, |lines, woken| {
+            let before = woken.len();
+            lines.release(bucket, now, woken);
+            woken.len() > before
+        })
+    }
+
+    fn change<R>(&mut self, bucket: u64, change: impl FnOnce(&mut Lines, &mut Woken) -> R) -> R {
+        self.change_shard(shard_of(bucket), change)
+    }
+
+    fn change_shard<R>(
+        &mut self,
+        shard: usize,
+        change: impl FnOnce(&mut Lines, &mut Woken) -> R,
+    ) -> R {
+        let at = self.locked.partition_point(|(other, _)| *other < shard);
+        let lines = &mut self.locked[at].1;
+        let done = change(lines, &mut self.woken);
+        let next = lines.next();
+        self.queues.shards[shard].next.store(next, Ordering::SeqCst);
+        self.queues.alarm.not_later(next);
+        done
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.locked.clear();
+        for (waker, turn) in self.woken.drain(..) {
+            if turn {
+                waker.wake();
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The lines of one shard: who waits for a turn, in order, key by key.
+//!
+//! No lock and no clock in here. A line knows when the first of it has its turn; each one behind
+//! follows when the one before has drained, so whoever leaves moves all behind up, and nobody has to
+//! be told. Whoever asked for a turn and went away with the answer (a *told* place) cannot be moved:
+//! what is given up in front of such a place is lost. Invariants: a line has a waiter in it; `due`
+//! has the turn of the first place of each line, and nothing else; wakers leave by `Woken` alone, so
+//! that none is woken or dropped under the lock.
+
+use crate::algorithm::bucket::{Arrival, Bucket};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::task::Waker;
+
+/// Wakers to wake once the lock is gone; true for those whose turn it is, false for the others, which
+/// are only dropped.
+pub(super) type Woken = Vec<(Waker, bool)>;
+
+/// A place in a line, as its holder knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    pub(super) bucket: u64,
+    place: u32,
+    number: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Lines {
+    lines: BTreeMap<u64, Line>,
+    /// When the first place of each line has its turn.
+    due: BTreeSet<(u64, u64)>,
+    places: Vec<Place>,
+    /// The first of the free places, each of which names the next.
+    free: Option<u32>,
+    /// Who sleeps until a time that nothing changes.
+    sleepers: BTreeMap<(u64, u64), Waker>,
+    numbers: u64,
+}
+
+/// The line of one key: its first place has its turn at `start`.
+struct Line {
+    pace: Bucket,
+    start: Arrival,
+    first: u32,
+    last: u32,
+    /// Units of all places, and of the gaps in front of told ones.
+    units: u64,
+    waiters: u32,
+    told: u32,
+}
+
+struct Place {
+    /// What tells it from others that were or will be here.
+    number: u64,
+    cost: u64,
+    who: Who,
+    before: Option<u32>,
+    behind: Option<u32>,
+}
+
+enum Who {
+    Waits(Waker),
+    /// Was told its turn, after a gap of so many units.
+    Told(u64),
+    Free,
+}
+
+impl Lines {
+    /// When somebody has to be woken next; `u64::MAX` if nobody waits.
+    pub(super) fn next(&self) -> u64 {
+        let due = self.due.first().map_or(u64::MAX, |(tick, _)| *tick);
+        let slept = self.sleepers.first_key_value().map_or(u64::MAX, |((tick, _), _)| *tick);
+        due.min(slept)
+    }
+
+    /// Puts a waiter of `cost` units at the end of the line; its turn is at `start`, if there is no
+    /// line yet.
+    pub(super) fn enter(
+        &mut self,
+        bucket: u64,
+        (pace, start): (&Bucket, Arrival),
+        cost: u64,
+        waker: Waker,
+    ) -> Ticket {
+        let place = self.place(cost, Who::Waits(waker));
+        let number = self.places[place as usize].number;
+        let line = self.lines.entry(bucket).or_insert_with(|| {
+            self.due.insert((start.up(), bucket));
+            let (units, waiters, told) = (0, 0, 0);
+            Line { pace: *pace, start, first: place, last: place, units, waiters, told }
+        });
+        line.waiters += 1;
+        self.append(bucket, place, cost);
+        Ticket { bucket, place, number }
+    }
+
+    /// Notes a place that was told its turn behind all others. Where nobody waits there is no need.
+    pub(super) fn tell(&mut self, bucket: u64, cost: u64) {
+        if self.lines.contains_key(&bucket) {
+            let place = self.place(cost, Who::Told(0));
+            self.append(bucket, place, cost);
+            self.lines.entry(bucket).and_modify(|line| line.told += 1);
+        }
+    }
+
+    /// Whether the ticket's place still waits; if so, `waker` will be woken.
+    pub(super) fn waits(&mut self, ticket: Ticket, waker: &Waker, woken: &mut Woken) -> bool {
+        let Some(place) = self.places.get_mut(ticket.place as usize) else { return false };
+        if place.number != ticket.number {
+            return false;
+        }
+        if let Who::Waits(known) = &mut place.who
+            && !known.will_wake(waker)
+        {
+            woken.push((mem::replace(known, waker.clone()), false));
+        }
+        true
+    }
+
+    /// Lets those of a key go whose turn it is.
+    pub(super) fn release(&mut self, bucket: u64, now: u64, woken: &mut Woken) {
+        while let Some(line) = self.lines.get(&bucket).filter(|line| line.start.up() <= now) {
+            let first = line.first;
+            self.remove(bucket, first, true, woken);
+        }
+    }
+
+    /// Lets everyone go whose turn it is, but no more than some at a time; says whether that was all.
+    pub(super) fn release_due(&mut self, now: u64, most: usize, woken: &mut Woken) -> bool {
+        while self.next() <= now {
+            if woken.len() >= most {
+                return false;
+            }
+            if let Some(&(tick, bucket)) = self.due.first().filter(|(tick, _)| *tick <= now) {
+                let Some(first) = self.lines.get(&bucket).map(|line| line.first) else {
+                    self.due.remove(&(tick, bucket));
+                    continue;
+                };
+                self.remove(bucket, first, true, woken);
+            } else if let Some((_, waker)) = self.sleepers.pop_first() {
+                woken.push((waker, true));
+            }
+        }
+        true
+    }
+
+    /// A waiter gives up. If that moves the end of the line, returns where it is now.
+    pub(super) fn leave(&mut self, ticket: Ticket, woken: &mut Woken) -> Option<Arrival> {
+        let place = self.places.get(ticket.place as usize)?;
+        if place.number != ticket.number {
+            return None;
+        }
+        let cost = place.cost;
+        let line = self.lines.get(&ticket.bucket)?;
+        let end = line.pace.later(line.start, line.units - cost);
+        let stays = line.told > 0 && self.widen_gap(ticket, cost);
+        self.remove(ticket.bucket, ticket.place, false, woken);
+        (!stays).then_some(end)
+    }
+
+    /// Moves the first of a line up by as many units, but not before `now`, and all behind follow;
+    /// returns where the end of the line is now. `None` if somebody in it was told its turn.
+    pub(super) fn hasten(&mut self, bucket: u64, units: u64, now: u64) -> Option<Arrival> {
+        let line = self.lines.get_mut(&bucket).filter(|line| line.told == 0)?;
+        let start = line.pace.earlier(line.start, units, now);
+        self.due.remove(&(line.start.up(), bucket));
+        self.due.insert((start.up(), bucket));
+        line.start = start;
+        Some(line.pace.later(start, line.units))
+    }
+
+    pub(super) fn is_waiting(&self, bucket: u64) -> bool {
+        self.lines.contains_key(&bucket)
+    }
+
+    /// Sleeps until `tick`; the number tells this sleeper from others.
+    pub(super) fn sleep(&mut self, tick: u64, waker: Waker) -> u64 {
+        self.numbers += 1;
+        self.sleepers.insert((tick, self.numbers), waker);
+        self.numbers
+    }
+
+    /// Whether the sleeper still sleeps; if so, `waker` will be woken.
+    pub(super) fn sleeps(&mut self, at: (u64, u64), waker: &Waker, woken: &mut Woken) -> bool {
+        let Some(known) = self.sleepers.get_mut(&at) else { return false };
+        if !known.will_wake(waker) {
+            woken.push((mem::replace(known, waker.clone()), false));
+        }
+        true
+    }
+
+    pub(super) fn rise(&mut self, at: (u64, u64), woken: &mut Woken) {
+        woken.extend(self.sleepers.remove(&at).map(|waker| (waker, false)));
+    }
+
+    /// Everyone who waits, to be asked again.
+    pub(super) fn everyone(&self, woken: &mut Woken) {
+        let waiting = self.places.iter().filter_map(|place| match &place.who {
+            Who::Waits(waker) => Some(waker),
+            _ => None,
+        });
+        woken.extend(waiting.chain(self.sleepers.values()).map(|waker| (waker.clone(), true)));
+    }
+
+    /// A place that is in no line yet.
+    fn place(&mut self, cost: u64, who: Who) -> u32 {
+        self.numbers += 1;
+        let place = Place { number: self.numbers, cost, who, before: None, behind: None };
+        match self.free {
+            Some(index) => {
+                self.free = self.places[index as usize].behind;
+                self.places[index as usize] = place;
+                index
+            }
+            None => {
+                self.places.push(place);
+                (self.places.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Puts a place at the end of a line that is there.
+    fn append(&mut self, bucket: u64, place: u32, cost: u64) {
+        let Some(line) = self.lines.get_mut(&bucket) else { return };
+        line.units += cost;
+        if line.last != place {
+            self.places[line.last as usize].behind = Some(place);
+            self.places[place as usize].before = Some(line.last);
+            line.last = place;
+        }
+    }
+
+    /// What is given up is lost if a place behind was told its turn: it stays where it is.
+    fn widen_gap(&mut self, ticket: Ticket, cost: u64) -> bool {
+        let mut next = self.places[ticket.place as usize].behind;
+        while let Some(index) = next {
+            let place = &mut self.places[index as usize];
+            if let Who::Told(gap) = &mut place.who {
+                *gap += cost;
+                self.lines.entry(ticket.bucket).and_modify(|line| line.units += cost);
+                return true;
+            }
+            next = place.behind;
+        }
+        false
+    }
+
+    /// Takes a place out of its line: its turn has come, and the next one's is when it has drained;
+    /// or it was given up, and the next one takes its turn.
+    fn remove(&mut self, bucket: u64, index: u32, passes: bool, woken: &mut Woken) {
+        let Place { cost, who, before, behind, .. } = self.take(index);
+        let Some(line) = self.lines.get_mut(&bucket) else { return };
+        line.units -= cost;
+        match who {
+            Who::Waits(waker) => {
+                line.waiters -= 1;
+                woken.push((waker, passes));
+            }
+            Who::Told(_) | Who::Free => line.told -= 1,
+        }
+        match before {
+            Some(before) => self.places[before as usize].behind = behind,
+            None => line.first = behind.unwrap_or(line.first),
+        }
+        match behind {
+            Some(behind) => self.places[behind as usize].before = before,
+            None => line.last = before.unwrap_or(line.last),
+        }
+        if before.is_none() {
+            self.due.remove(&(line.start.up(), bucket));
+            let next = behind.map(|behind| &mut self.places[behind as usize].who);
+            let gap = if let Some(Who::Told(gap)) = next { mem::take(gap) } else { 0 };
+            line.units -= gap;
+            line.start = line.pace.later(line.start, gap + if passes { cost } else { 0 });
+            self.due.insert((line.start.up(), bucket));
+        }
+        if line.waiters == 0 {
+            self.end(bucket);
+        }
+    }
+
+    /// Ends a line in which nobody waits. Those who were told their turn are not here.
+    fn end(&mut self, bucket: u64) {
+        let Some(line) = self.lines.remove(&bucket) else { return };
+        self.due.remove(&(line.start.up(), bucket));
+        let mut next = (line.told > 0).then_some(line.first);
+        while let Some(index) = next {
+            next = self.take(index).behind;
+        }
+        if self.lines.is_empty() {
+            (self.places, self.free) = (Vec::new(), None);
+        }
+    }
+
+    /// Empties a place.
+    fn take(&mut self, index: u32) -> Place {
+        let free = Place { number: 0, cost: 0, who: Who::Free, before: None, behind: self.free };
+        self.free = Some(index);
+        mem::replace(&mut self.places[index as usize], free)
+    }
+}

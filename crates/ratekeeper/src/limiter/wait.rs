@@ -1,0 +1,230 @@
+//! Waiting for one's turn, or until it is time to ask again.
+//!
+//! Invariants: nothing is charged before the first poll; whoever stops waiting leaves no place in a
+//! line and no waker behind.
+
+use super::queue::{Sleeper, Ticket};
+use super::{Rule, alarm};
+use crate::decision::Decision;
+use crate::store::Charge;
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// A request that waits; see [`Rule::wait`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a call does nothing unless it is awaited"]
+pub struct Wait<'a> {
+    rule: &'a Rule,
+    fingerprint: u64,
+    cost: u64,
+    max_wait: Option<Duration>,
+    deadline: Option<Instant>,
+}
+
+impl<'a> Wait<'a> {
+    pub(super) fn new(rule: &'a Rule, fingerprint: u64) -> Wait<'a> {
+        Wait { rule, fingerprint, cost: 1, max_wait: None, deadline: None }
+    }
+
+    /// Units that the request takes.
+    pub fn cost(mut self, cost: u64) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// Waits no longer than this, and no longer than the rule allows. If more would be needed, the
+    /// answer is a refusal, at once.
+    pub fn max_wait(mut self, max_wait: Duration) -> Self {
+        self.max_wait = Some(max_wait);
+        self
+    }
+
+    /// Waits no longer than until then. If more would be needed, the answer is a refusal, at once.
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Ticks that it waits at most, from now on.
+    fn patience(&self) -> u64 {
+        let ticks = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let until = self.deadline.map(|deadline| self.rule.limiter.clock.until(deadline));
+        self.max_wait.map_or(u64::MAX, ticks).min(until.unwrap_or(u64::MAX))
+    }
+}
+
+impl<'a> IntoFuture for Wait<'a> {
+    type Output = Decision;
+    type IntoFuture = Waiting<'a>;
+
+    fn into_future(self) -> Waiting<'a> {
+        Waiting { wait: self, until: None, state: State::Asks }
+    }
+}
+
+/// A request that is waiting. Dropped, it has left, and all behind it have moved up.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Waiting<'a> {
+    wait: Wait<'a>,
+    /// The last tick at which it may pass, once it has begun to wait.
+    until: Option<u64>,
+    state: State,
+}
+
+enum State {
+    Asks,
+    /// Refused, until it is time to ask again.
+    Sleeps(Sleeper),
+    /// Admitted, with a turn that nothing changes.
+    Told(Sleeper, Decision),
+    /// Admitted, in line.
+    InLine(Ticket, Decision),
+    /// Admitted, behind others who were just let go.
+    Behind(Decision),
+    Done,
+}
+
+impl Waiting<'_> {
+    /// Asks; the decision, if there is nothing to wait for.
+    fn ask(&mut self, waker: &Waker) -> Option<Decision> {
+        let Wait { rule: Rule { limiter, rule }, fingerprint, cost, .. } = self.wait;
+        let start = limiter.clock.now();
+        let until = *self.until.get_or_insert_with(|| start.saturating_add(self.wait.patience()));
+        if rule.plain {
+            let decision = limiter.charge_at(start, rule, fingerprint, cost);
+            return self.sleep_on(decision, start, until, waker);
+        }
+        let patience = until.saturating_sub(start);
+        let charges: Vec<Charge<'_>> =
+            rule.charges(fingerprint, cost).map(|charge| charge.patience(patience)).collect();
+        let admitted = limiter.admit_by_name(&charges, Some(waker));
+        let decision = Decision::together(&admitted.decisions);
+        let turn = decision.delay().unwrap_or_default();
+        self.state = match admitted.ticket {
+            Some(ticket) => State::InLine(ticket, decision),
+            None if !turn.is_zero() => {
+                let tick = admitted.now + u64::try_from(turn.as_micros()).unwrap_or(u64::MAX);
+                State::Told(limiter.queues.sleep(tick, waker), decision)
+            }
+            None if decision.is_allowed() && admitted.behind => {
+                waker.wake_by_ref();
+                State::Behind(decision)
+            }
+            None if decision.shapes => return Some(decision),
+            None => return self.sleep_on(decision, admitted.now, until, waker),
+        };
+        None
+    }
+
+    /// The decision, unless asking again at its time may help.
+    fn sleep_on(
+        &mut self,
+        decision: Decision,
+        now: u64,
+        until: u64,
+        waker: &Waker,
+    ) -> Option<Decision> {
+        let retry = decision.verdict.retry_after.ticks().map(|ticks| now + ticks);
+        let Some(tick) = retry.filter(|tick| *tick <= until) else { return Some(decision) };
+        self.state = State::Sleeps(self.wait.rule.limiter.queues.sleep(tick, waker));
+        None
+    }
+
+    /// Whether the decision that was taken may be acted on.
+    fn poll_turn(&mut self, waker: &Waker) -> Poll<Decision> {
+        let limiter = &self.wait.rule.limiter;
+        let (waits, decision) = match &self.state {
+            State::InLine(ticket, decision) => {
+                (limiter.queues.waits(ticket, limiter.clock.now(), waker), *decision)
+            }
+            State::Told(sleeper, decision) => {
+                (limiter.queues.sleeps(sleeper, limiter.clock.now(), waker), *decision)
+            }
+            State::Behind(decision) => (false, *decision),
+            State::Asks | State::Sleeps(_) | State::Done => return Poll::Pending,
+        };
+        if waits {
+            return Poll::Pending;
+        }
+        self.leave();
+        Poll::Ready(decision)
+    }
+
+    /// Leaves nothing behind but what was admitted and has had its turn.
+    fn leave(&mut self) {
+        let Rule { limiter, rule } = self.wait.rule;
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Sleeps(sleeper) | State::Told(sleeper, _) => limiter.queues.rise(&sleeper),
+            State::InLine(ticket, _) => {
+                let mut charges = rule.charges(self.wait.fingerprint, self.wait.cost);
+                if let Some(charge) = charges.find(|charge| charge.pace().is_some()) {
+                    limiter.leave(&ticket, &charge);
+                }
+            }
+            State::Asks | State::Behind(_) | State::Done => {}
+        }
+    }
+}
+
+impl Future for Waiting<'_> {
+    type Output = Decision;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Decision> {
+        let (this, waker) = (self.get_mut(), context.waker());
+        let limiter = &this.wait.rule.limiter;
+        loop {
+            let asleep = match &this.state {
+                State::Asks => None,
+                State::Sleeps(sleeper) => {
+                    Some(limiter.queues.sleeps(sleeper, limiter.clock.now(), waker))
+                }
+                _ => {
+                    alarm::keep(limiter);
+                    return this.poll_turn(waker);
+                }
+            };
+            match asleep {
+                Some(true) => {
+                    alarm::keep(limiter);
+                    return Poll::Pending;
+                }
+                Some(false) => {
+                    this.leave();
+                    this.state = State::Asks;
+                }
+                // Once in line it looks again: the time may have come while it got there.
+                None => match this.ask(waker) {
+                    Some(decision) => {
+                        this.state = State::Done;
+                        return Poll::Ready(decision);
+                    }
+                    None if matches!(this.state, State::Behind(_)) => return Poll::Pending,
+                    None => {}
+                },
+            }
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let permit = match &self.state {
+            State::InLine(_, decision) | State::Told(_, decision) | State::Behind(decision) => {
+                decision.permit
+            }
+            State::Asks | State::Sleeps(_) | State::Done => None,
+        };
+        self.leave();
+        let limiter = &self.wait.rule.limiter;
+        permit.map(|permit| limiter.leases.release(&limiter.store, permit));
+    }
+}
+
+impl fmt::Debug for Waiting<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Waiting").field(&self.wait).finish()
+    }
+}
