@@ -55,7 +55,7 @@ impl FixedWindow {
     }
 
     /// Settles a charge of `held` units in the window that began at `start`, at `actual`. Once that
-    /// window is over, nothing happens.
+    /// window is over, nothing happens. A charge of nothing belongs to the present window.
     pub fn settle(
         &self,
         window: Window,
@@ -65,7 +65,7 @@ impl FixedWindow {
         actual: u64,
     ) -> (Verdict, Window) {
         let mut current = self.roll(window, now);
-        if current.start == start {
+        if current.start == start || held == 0 {
             current.count = settled(current.count, held, actual, self.amount);
         }
         (self.verdict(current, now, true, 0), current)

@@ -28,7 +28,7 @@ impl Shaping {
     }
 
     /// Asks for `cost` units of a key that was left at `arrival`, for a caller who waits no longer
-    /// than `patience`.
+    /// than `patience`. A peek is told the delay of whoever comes now.
     pub fn charge(
         &self,
         arrival: Arrival,
@@ -44,7 +44,7 @@ impl Shaping {
             verdict = self.bucket.charge(arrival, now, 0).0;
             let full = self.bucket.charge(arrival, now, cost).0.retry_after;
             verdict.retry_after = full.max(Retry::after(excess));
-        } else if cost > 0 && verdict.allowed() {
+        } else if verdict.allowed() {
             verdict.retry_after = Retry::delayed(delay);
         }
         let next = if refused { arrival } else { next };

@@ -75,7 +75,8 @@ impl SlidingCounter {
     }
 
     /// Settles a charge of `held` units in the window of this `index`, at `actual`. Once that window
-    /// is neither the current one nor the one before, nothing happens.
+    /// is neither the current one nor the one before, nothing happens. A charge of nothing belongs to
+    /// the current one.
     pub fn settle(
         &self,
         windows: Windows,
@@ -85,7 +86,7 @@ impl SlidingCounter {
         actual: u64,
     ) -> (Verdict, Windows) {
         let (mut rolled, _) = self.roll(windows, now);
-        if rolled.index == index {
+        if rolled.index == index || held == 0 {
             rolled.current = settled(rolled.current, held, actual, self.amount);
         } else if rolled.index == index + 1 {
             rolled.previous = settled(rolled.previous, held, actual, self.amount);

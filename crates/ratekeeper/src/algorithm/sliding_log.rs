@@ -125,9 +125,10 @@ impl SlidingLog {
     }
 
     /// Settles a charge of `held` units that was entered `at` a time, at `actual`. Once that entry is
-    /// too old to count, nothing happens.
+    /// too old to count, nothing happens. A charge of nothing was not entered: it is now.
     pub fn settle(&self, log: &mut Log, now: u64, at: u64, held: u64, actual: u64) -> Verdict {
         self.prune(log, now);
+        let at = if held == 0 { log.not_before_newest(now) } else { at };
         if log.not_before_newest(now).saturating_sub(at) < self.period {
             let before = log.units;
             let units = settled(before, held, actual, self.amount);

@@ -68,45 +68,44 @@ impl Queues {
 
     /// Whether the place still waits for its turn; if so, `waker` will be woken then.
     pub(super) fn waits(&self, ticket: &Ticket, now: u64, waker: &Waker) -> bool {
-        let mut held = self.hold([ticket.0.bucket].into_iter());
-        held.change(ticket.0.bucket, |lines, woken| {
-            lines.release(ticket.0.bucket, now, woken);
-            lines.waits(ticket.0, waker, woken)
+        let place = ticket.0;
+        self.with(shard_of(place.bucket), |lines, woken| {
+            lines.release(place.bucket, now, woken);
+            lines.waits(place, waker, woken)
         })
     }
 
     /// Sleeps until `tick`.
     pub(super) fn sleep(&self, tick: u64, waker: &Waker) -> Sleeper {
         let shard = self.sleeper.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
-        let mut held = self.hold_shard(shard);
-        let number = held.change_shard(shard, |lines, _| lines.sleep(tick, waker.clone()));
+        let number = self.with(shard, |lines, _| lines.sleep(tick, waker.clone()));
         Sleeper { shard, at: (tick, number) }
     }
 
     /// Whether the time has not come yet; if so, `waker` will be woken then.
     pub(super) fn sleeps(&self, sleeper: &Sleeper, now: u64, waker: &Waker) -> bool {
         let Sleeper { shard, at } = *sleeper;
-        now < at.0
-            && self
-                .hold_shard(shard)
-                .change_shard(shard, |lines, woken| lines.sleeps(at, waker, woken))
+        now < at.0 && self.with(shard, |lines, woken| lines.sleeps(at, waker, woken))
     }
 
     /// Sleeps no longer.
     pub(super) fn rise(&self, sleeper: &Sleeper) {
         let Sleeper { shard, at } = *sleeper;
-        self.hold_shard(shard).change_shard(shard, |lines, woken| lines.rise(at, woken));
+        self.with(shard, |lines, woken| lines.rise(at, woken));
     }
 
     /// Wakes everyone whose time has come, and says when the next one's does; `u64::MAX` if nobody
     /// waits.
     pub(super) fn turn(&self, now: u64) -> u64 {
         let mut next = u64::MAX;
-        for (index, shard) in self.shards.iter().enumerate() {
+        let mut woken = Vec::new();
+        for shard in &self.shards {
             while shard.next.load(Ordering::SeqCst) <= now {
-                self.hold_shard(index).change_shard(index, |lines, woken| {
-                    lines.release_due(now, AT_ONCE, woken);
-                });
+                let mut lines = lock(&shard.lines);
+                lines.release_due(now, AT_ONCE, &mut woken);
+                shard.next.store(lines.next(), Ordering::SeqCst);
+                drop(lines);
+                wake(&mut woken);
             }
             next = next.min(shard.next.load(Ordering::SeqCst));
         }
@@ -115,14 +114,36 @@ impl Queues {
 
     /// Wakes everyone, so that they ask again: whoever kept the alarm is gone.
     pub(super) fn wake_everyone(&self) {
-        for index in 0..self.shards.len() {
-            self.hold_shard(index).change_shard(index, |lines, woken| lines.everyone(woken));
+        for shard in 0..SHARDS {
+            self.with(shard, |lines, woken| lines.everyone(woken));
         }
     }
 
-    fn hold_shard(&self, shard: usize) -> Held<'_> {
-        let locked = vec![(shard, lock(&self.shards[shard].lines))];
-        Held { queues: self, locked, woken: Vec::new() }
+    /// Does something with the lines of one shard.
+    fn with<R>(&self, shard: usize, change: impl FnOnce(&mut Lines, &mut Woken) -> R) -> R {
+        let mut woken = Vec::new();
+        let mut lines = lock(&self.shards[shard].lines);
+        let done = change(&mut lines, &mut woken);
+        self.note_next(shard, &lines);
+        drop(lines);
+        wake(&mut woken);
+        done
+    }
+
+    /// Sets the alarm for the first one who has to be woken.
+    fn note_next(&self, shard: usize, lines: &Lines) {
+        let next = lines.next();
+        self.shards[shard].next.store(next, Ordering::SeqCst);
+        self.alarm.not_later(next);
+    }
+}
+
+/// Wakes those whose time has come; others had a waker that is no longer needed.
+fn wake(woken: &mut Woken) {
+    for (waker, turn) in woken.drain(..) {
+        if turn {
+            waker.wake();
+        }
     }
 }
 
@@ -192,20 +213,11 @@ impl Held<'_> {
     }
 
     fn change<R>(&mut self, bucket: u64, change: impl FnOnce(&mut Lines, &mut Woken) -> R) -> R {
-        self.change_shard(shard_of(bucket), change)
-    }
-
-    fn change_shard<R>(
-        &mut self,
-        shard: usize,
-        change: impl FnOnce(&mut Lines, &mut Woken) -> R,
-    ) -> R {
+        let shard = shard_of(bucket);
         let at = self.locked.partition_point(|(other, _)| *other < shard);
         let lines = &mut self.locked[at].1;
         let done = change(lines, &mut self.woken);
-        let next = lines.next();
-        self.queues.shards[shard].next.store(next, Ordering::SeqCst);
-        self.queues.alarm.not_later(next);
+        self.queues.note_next(shard, lines);
         done
     }
 }
@@ -213,10 +225,6 @@ impl Held<'_> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.locked.clear();
-        for (waker, turn) in self.woken.drain(..) {
-            if turn {
-                waker.wake();
-            }
-        }
+        wake(&mut self.woken);
     }
 }

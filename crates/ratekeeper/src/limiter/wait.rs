@@ -88,7 +88,7 @@ enum State {
 }
 
 impl Waiting<'_> {
-    /// Asks; the decision, if there is nothing to wait for.
+    /// Asks; the decision, if there is nothing to wait for. Who only looks does not wait.
     fn ask(&mut self, waker: &Waker) -> Option<Decision> {
         let Wait { rule: Rule { limiter, rule }, fingerprint, cost, .. } = self.wait;
         let start = limiter.clock.now();
@@ -102,7 +102,7 @@ impl Waiting<'_> {
             rule.charges(fingerprint, cost).map(|charge| charge.patience(patience)).collect();
         let admitted = limiter.admit_by_name(&charges, Some(waker));
         let decision = Decision::together(&admitted.decisions);
-        let turn = decision.delay().unwrap_or_default();
+        let turn = decision.delay().filter(|_| cost > 0).unwrap_or_default();
         self.state = match admitted.ticket {
             Some(ticket) => State::InLine(ticket, decision),
             None if !turn.is_zero() => {
@@ -133,6 +133,16 @@ impl Waiting<'_> {
         None
     }
 
+    /// The decision, if it was admitted and has not had its turn.
+    fn admitted(&self) -> Option<Decision> {
+        match self.state {
+            State::InLine(_, decision) | State::Told(_, decision) | State::Behind(decision) => {
+                Some(decision)
+            }
+            State::Asks | State::Sleeps(_) | State::Done => None,
+        }
+    }
+
     /// Whether the decision that was taken may be acted on.
     fn poll_turn(&mut self, waker: &Waker) -> Poll<Decision> {
         let limiter = &self.wait.rule.limiter;
@@ -149,7 +159,9 @@ impl Waiting<'_> {
         if waits {
             return Poll::Pending;
         }
-        self.leave();
+        if let State::Told(sleeper, _) = std::mem::replace(&mut self.state, State::Done) {
+            limiter.queues.rise(&sleeper);
+        }
         Poll::Ready(decision)
     }
 
@@ -196,14 +208,19 @@ impl Future for Waiting<'_> {
                     this.state = State::Asks;
                 }
                 // Once in line it looks again: the time may have come while it got there.
-                None => match this.ask(waker) {
-                    Some(decision) => {
+                None => {
+                    let decision = this.ask(waker);
+                    if let Some(decision) = decision.or(this.admitted()) {
+                        limiter.observe(&this.wait.rule.rule, &decision, this.wait.cost);
+                    }
+                    if let Some(decision) = decision {
                         this.state = State::Done;
                         return Poll::Ready(decision);
                     }
-                    None if matches!(this.state, State::Behind(_)) => return Poll::Pending,
-                    None => {}
-                },
+                    if matches!(this.state, State::Behind(_)) {
+                        return Poll::Pending;
+                    }
+                }
             }
         }
     }
@@ -211,12 +228,7 @@ impl Future for Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let permit = match &self.state {
-            State::InLine(_, decision) | State::Told(_, decision) | State::Behind(decision) => {
-                decision.permit
-            }
-            State::Asks | State::Sleeps(_) | State::Done => None,
-        };
+        let permit = self.admitted().and_then(|decision| decision.permit);
         self.leave();
         let limiter = &self.wait.rule.limiter;
         permit.map(|permit| limiter.leases.release(&limiter.store, permit));

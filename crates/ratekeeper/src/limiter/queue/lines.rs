@@ -125,23 +125,18 @@ impl Lines {
         }
     }
 
-    /// Lets everyone go whose turn it is, but no more than some at a time; says whether that was all.
-    pub(super) fn release_due(&mut self, now: u64, most: usize, woken: &mut Woken) -> bool {
-        while self.next() <= now {
-            if woken.len() >= most {
-                return false;
-            }
+    /// Lets everyone go whose turn it is, but no more than `most` at a time.
+    pub(super) fn release_due(&mut self, now: u64, most: usize, woken: &mut Woken) {
+        while self.next() <= now && woken.len() < most {
             if let Some(&(tick, bucket)) = self.due.first().filter(|(tick, _)| *tick <= now) {
-                let Some(first) = self.lines.get(&bucket).map(|line| line.first) else {
-                    self.due.remove(&(tick, bucket));
-                    continue;
-                };
-                self.remove(bucket, first, true, woken);
+                match self.lines.get(&bucket).map(|line| line.first) {
+                    Some(first) => self.remove(bucket, first, true, woken),
+                    None => _ = self.due.remove(&(tick, bucket)),
+                }
             } else if let Some((_, waker)) = self.sleepers.pop_first() {
                 woken.push((waker, true));
             }
         }
-        true
     }
 
     /// A waiter gives up. If that moves the end of the line, returns where it is now.
