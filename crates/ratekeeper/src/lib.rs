@@ -37,4 +37,5 @@ pub use store::memory::MemoryStats;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../../../docs/algorithms.md")]
+#[doc = include_str!("../../../docs/waiting.md")]
 struct Pages;
