@@ -1,8 +1,9 @@
 //! The one alarm of a limiter: wakes whoever waits when the time has come.
 //!
-//! It is kept by a task of the tokio runtime in which somebody first waits (feature `wait`), else by
-//! a thread, and only while somebody waits; a clock that is moved by hand needs no keeper. Invariant:
-//! `at` is no later than the first one who has to be woken, once the keeper sleeps.
+//! It is kept by a task of the tokio runtime in which somebody first waits (feature `wait`), if that
+//! has threads of its own, else by a thread, and only while somebody waits; a clock that is moved by
+//! hand needs no keeper. Invariant: `at` is no later than the first one who has to be woken, once the
+//! keeper sleeps.
 
 use super::Inner;
 use crate::clock::Clock;
@@ -40,11 +41,11 @@ impl Default for Alarm {
 impl Alarm {
     /// Goes off at `tick` at the latest.
     pub(super) fn not_later(&self, tick: u64) {
-        if tick < self.at.load(Ordering::SeqCst)
-            && tick < self.at.fetch_min(tick, Ordering::SeqCst)
-            && let Some(waker) = lock(&self.keeper).clone()
-        {
-            waker.wake();
+        let earlier = tick < self.at.load(Ordering::SeqCst)
+            && tick < self.at.fetch_min(tick, Ordering::SeqCst);
+        if earlier {
+            let keeper = lock(&self.keeper).clone();
+            keeper.into_iter().for_each(Waker::wake);
         }
     }
 }
@@ -57,14 +58,24 @@ pub(super) fn keep(inner: &Arc<Inner>) {
     }
     let keeper = Keeper(Some(Arc::downgrade(inner)));
     #[cfg(all(feature = "wait", not(loom)))]
-    if let Ok(runtime) = tokio::runtime::Handle::try_current()
-        && !alarm.no_timers.load(Ordering::SeqCst)
-    {
+    if let Some(runtime) = runtime(inner) {
         runtime.spawn(keep_in_tokio(keeper));
         return;
     }
     // Where no thread can be had, whoever waits asks again and again.
     let _ = thread::Builder::new().name("ratekeeper".into()).spawn(move || keep_in_thread(keeper));
+}
+
+/// The runtime to keep the alarm in, if there is a good one. One that runs only while somebody blocks
+/// on it is not: others may wait when nobody does. But where it has the time, it must be that.
+#[cfg(all(feature = "wait", not(loom)))]
+fn runtime(inner: &Inner) -> Option<tokio::runtime::Handle> {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let runtime = Handle::try_current().ok()?;
+    let runs_by_itself = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
+    let suits = runs_by_itself || matches!(inner.clock, Clock::Tokio(_));
+    let has_timers = !inner.queues.alarm.no_timers.load(Ordering::SeqCst);
+    (suits && has_timers).then_some(runtime)
 }
 
 fn keep_in_thread(mut keeper: Keeper) {
