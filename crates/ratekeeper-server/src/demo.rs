@@ -1,6 +1,7 @@
 //! The demo rules: one for each algorithm, for a server that was given no config.
 //!
-//! Invariant: each admits 10 at once, so that the eleventh call in a row shows its refusal.
+//! Invariant: each admits 10 in a row, so that the eleventh call shows its refusal. The one that is
+//! shaping lets them pass one a second: the tenth is told to wait for nine.
 
 use ratekeeper::limiter::Builder;
 use ratekeeper::{Algorithm, Limit, LimitBuilder, Limiter, RuleError};
@@ -10,7 +11,7 @@ use std::time::Duration;
 pub const KEYS_MAX: usize = 1_000_000;
 
 /// The rules, by name.
-pub fn limits() -> [(&'static str, LimitBuilder); 5] {
+pub fn limits() -> [(&'static str, LimitBuilder); 6] {
     let window = |algorithm| Limit::per(10, Duration::from_secs(10)).algorithm(algorithm);
     let bucket = |algorithm| Limit::per_second(1).burst(10).algorithm(algorithm);
     [
@@ -19,6 +20,7 @@ pub fn limits() -> [(&'static str, LimitBuilder); 5] {
         ("sliding-window-counter", window(Algorithm::SlidingWindowCounter)),
         ("token-bucket", bucket(Algorithm::TokenBucket)),
         ("leaky-bucket", bucket(Algorithm::LeakyBucket)),
+        ("leaky-bucket-shaping", bucket(Algorithm::LeakyBucket).shaping()),
     ]
 }
 

@@ -1,15 +1,21 @@
 //! The doors: each turns bytes into a question for the limiter and its decision into bytes.
 //!
-//! Invariant: a door decides nothing. Every answer that is not a decision is a problem body.
+//! Invariant: a door decides nothing. Every answer that is not a decision, or what became of one, is a
+//! problem body.
 
 mod body;
 mod written;
+mod field;
 mod question;
 mod answer;
 mod check;
+mod holds;
+mod reserve;
 
 pub use body::{BODY_MAX, DEPTH_MAX};
-pub use question::{COST_MAX, PARTS_MAX};
+pub use field::COST_MAX;
+pub use holds::{HOLD_TIME, HOLDS_MAX, Holds};
+pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
 use crate::problem::Problem;
@@ -17,30 +23,50 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use ratekeeper::Limiter;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
 
+/// Where an estimate is charged, to be settled or cancelled.
+pub const RESERVE_PATH: &str = "/v1/reserve";
+
+/// Where a hold is settled at its true price.
+pub const SETTLE_PATH: &str = "/v1/settle";
+
+/// Where a hold is given back.
+pub const CANCEL_PATH: &str = "/v1/cancel";
+
+/// Where a permit is given back.
+pub const RELEASE_PATH: &str = "/v1/release";
+
 /// All that the doors need to answer.
 #[derive(Clone)]
 struct Door {
     limiter: Limiter,
+    holds: Arc<Holds>,
     body_timeout: Duration,
 }
 
 /// Every path that the server answers. A body may pause for `body_timeout` between two pieces.
-pub fn router(limiter: Limiter, body_timeout: Duration) -> Router {
+pub fn router(limiter: Limiter, holds: Holds, body_timeout: Duration) -> Router {
     Router::new()
         .route("/livez", get(async || "ok"))
         .route(CHECK_PATH, post(check::check))
+        .route(RESERVE_PATH, post(reserve::reserve))
+        .route(SETTLE_PATH, post(reserve::settle))
+        .route(CANCEL_PATH, post(reserve::cancel))
+        .route(RELEASE_PATH, post(reserve::release))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .with_state(Door { limiter, body_timeout })
+        .with_state(Door { limiter, holds: Arc::new(holds), body_timeout })
 }
 
 async fn unknown_path() -> Problem {
-    let detail = format!("there is no such path; the paths are GET /livez and POST {CHECK_PATH}");
+    let posts = [CHECK_PATH, RESERVE_PATH, SETTLE_PATH, CANCEL_PATH].join(", ");
+    let paths = format!("GET /livez, and POST {posts} and {RELEASE_PATH}");
+    let detail = format!("there is no such path; the paths are {paths}");
     Problem::new(StatusCode::NOT_FOUND, detail)
 }
 

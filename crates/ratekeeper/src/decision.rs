@@ -160,9 +160,10 @@ impl fmt::Display for Decision {
             None if self.is_never() => {
                 write!(f, "refused, the cost is above the limit of {}", self.limit)
             }
-            None if self.is_refused() => {
-                write!(f, "refused, all {} are taken; retry when one is given back", self.limit)
-            }
+            None if self.is_refused() => match self.remaining() {
+                0 => write!(f, "refused, all {} are taken", self.limit),
+                left => write!(f, "refused, only {left} of {} left", self.limit),
+            },
             None if self.limit == UNLIMITED => f.write_str("allowed, unlimited"),
             None => {
                 f.write_str("allowed")?;

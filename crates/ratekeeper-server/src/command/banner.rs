@@ -22,7 +22,9 @@ pub(super) fn write(out: &mut impl Write, address: SocketAddr) -> io::Result<()>
     for (name, limit) in demo::limits() {
         let Ok(limit) = Limit::try_from(limit) else { continue };
         let algorithm = limit.algorithm().map_or("", ratekeeper::Algorithm::name);
-        writeln!(out, "{title:<14}{name:<24}{limit:<20} {algorithm}", limit = limit.to_string())?;
+        let mode = if limit.is_shaping() { ", shaping" } else { "" };
+        let limit = limit.to_string();
+        writeln!(out, "{title:<14}{name:<24}{limit:<20} {algorithm}{mode}")?;
         title = "";
     }
     writeln!(out)?;

@@ -51,6 +51,8 @@ struct Decision {
     limit: Option<u64>,
     remaining: Option<u64>,
     retry_after: Option<f64>,
+    delay: Option<f64>,
+    permit: Option<String>,
     #[serde(default)]
     never: bool,
 }
@@ -62,22 +64,38 @@ impl Decision {
             return self.refusal(rule, cost);
         }
         let outcome = if cost == 0 { "peeked at" } else { "allowed by" };
-        match (self.remaining, self.limit) {
-            (Some(remaining), Some(limit)) => {
-                format!("{outcome} {rule}, {remaining} of {limit} left")
-            }
-            _ => format!("{outcome} {rule}, unlimited"),
-        }
+        // What only looks has no turn to wait for.
+        let delay = time(self.delay).filter(|delay| cost > 0 && !delay.is_zero());
+        let delay = delay.map_or(String::new(), |delay| format!(" after {}", Wait(delay)));
+        let left = match (self.remaining, self.limit) {
+            (Some(remaining), Some(limit)) => format!("{remaining} of {limit} left"),
+            _ => "unlimited".to_owned(),
+        };
+        let permit = self.permit.as_ref().map_or(String::new(), |id| format!(", permit {id}"));
+        format!("{outcome} {rule}{delay}, {left}{permit}")
     }
 
     fn refusal(&self, rule: &str, cost: u64) -> String {
-        let wait = self.retry_after.and_then(|wait| Duration::try_from_secs_f64(wait).ok());
-        match (wait, self.limit) {
+        match (time(self.retry_after), self.limit) {
             (_, Some(limit)) if self.never => format!(
                 "refused by {rule}: a cost of {cost} is above its limit of {limit}, retrying is no use"
             ),
             (Some(wait), _) => format!("refused by {rule}, retry in {}", Wait(wait)),
-            _ => format!("refused by {rule}"),
+            (None, Some(limit)) => format!("refused by {rule}, {}", self.taken(limit, cost)),
+            (None, None) => format!("refused by {rule}"),
         }
     }
+
+    /// Why no time can be told: permits are given back when their holders please.
+    fn taken(&self, limit: u64, cost: u64) -> String {
+        match self.remaining.unwrap_or(0) {
+            0 => format!("all {limit} are taken"),
+            left if left < cost => format!("only {left} of {limit} left"),
+            _ => "the server cannot keep more permits".to_owned(),
+        }
+    }
+}
+
+fn time(seconds: Option<f64>) -> Option<Duration> {
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }

@@ -4,6 +4,7 @@
 
 use super::{Failure, banner, runtime};
 use crate::args::{LISTEN_DEFAULT, Serve};
+use crate::door::Holds;
 use crate::serve::Bounds;
 use crate::{demo, door, serve};
 use ratekeeper::decision::Wait;
@@ -34,7 +35,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         let text = "can be reached from other machines, in plain text and without a password";
         let _ = writeln!(io::stderr(), "warning: {address} {text}");
     }
-    serve::run(listener, door::router(limiter, bounds.body), bounds, stop).await;
+    let app = door::router(limiter, Holds::default(), bounds.body);
+    serve::run(listener, app, bounds, stop).await;
     let _ = writeln!(io::stdout(), "stopped");
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,13 @@
-//! A decision as JSON.
+//! Answers as JSON, above all decisions.
 //!
 //! Invariant: times are seconds, exact to the microsecond. A double holds every number of
 //! microseconds that a decision can have, and the shortest text that reads back as that double is
 //! the decimal itself, since it has no more than 15 digits.
 
+use super::holds::HoldId;
+use crate::problem::Problem;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use ratekeeper::Decision;
 use ratekeeper::decision::UNLIMITED;
 use serde::Serialize;
@@ -12,7 +16,8 @@ use std::time::Duration;
 /// The number of the rule set that decided. There is but one until rules can change.
 const VERSION: u64 = 1;
 
-/// The answer to one question. Members that have no meaning for it are null.
+/// The answer to one question. Members that have no meaning for it are null; `permit` and `hold`,
+/// which most callers never meet, are left out then.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer<'a> {
     allowed: bool,
@@ -26,6 +31,10 @@ pub(super) struct Answer<'a> {
     source: &'static str,
     id: Option<&'static str>,
     version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold: Option<String>,
     results: [Outcome<'a>; 1],
 }
 
@@ -71,13 +80,30 @@ impl<'a> Answer<'a> {
             source: decision.source().name(),
             id: None,
             version: VERSION,
+            permit: decision.permit().map(|permit| permit.to_string()),
+            hold: None,
             results: [outcome],
         }
+    }
+
+    /// The same, with the name by which to settle it.
+    pub(super) fn held(self, hold: HoldId) -> Answer<'a> {
+        Answer { hold: Some(hold.to_string()), ..self }
     }
 }
 
 fn seconds(time: Duration) -> f64 {
     time.as_micros() as f64 / 1e6
+}
+
+/// An answer with status 200.
+pub(super) fn json(answer: &impl Serialize) -> Result<Response, Problem> {
+    let body = serde_json::to_vec(answer).map_err(|error| {
+        let detail = format!("the answer cannot be written: {error}; this is a fault of ours");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+    })?;
+    let kind = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! Invariant: never more than [`BODY_MAX`] bytes are kept, whatever was declared.
 
 use crate::problem::Problem;
-use axum::body::{Body, HttpBody};
+use axum::body::HttpBody;
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt;
 use ratekeeper::decision::Wait;
@@ -21,15 +22,12 @@ pub const DEPTH_MAX: usize = 8;
 const LINGER_MAX: u64 = 1024 * 1024;
 
 /// The whole body as text.
-pub(super) async fn read(
-    headers: &HeaderMap,
-    mut body: Body,
-    pause: Duration,
-) -> Result<String, Problem> {
-    check_headers(headers)?;
+pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Problem> {
+    let (head, mut body) = request.into_parts();
+    check_headers(&head.headers)?;
     let declared = body.size_hint().lower();
     // Who asks before sending is told so, and sends nothing.
-    let waits = headers.contains_key(header::EXPECT);
+    let waits = head.headers.contains_key(header::EXPECT);
     if declared > LINGER_MAX || (waits && declared > BODY_MAX) {
         return Err(too_large());
     }
@@ -55,7 +53,7 @@ pub(super) async fn read(
         bad(&format!("byte {at} of the body is not UTF-8; send JSON in UTF-8"))
     })?;
     if depth(&text) > DEPTH_MAX {
-        let detail = format!("the body nests deeper than {DEPTH_MAX} levels; send a plain check");
+        let detail = format!("the body nests deeper than {DEPTH_MAX} levels; send a plain object");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
     }
     Ok(text)

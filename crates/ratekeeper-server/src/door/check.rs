@@ -3,19 +3,19 @@
 //! Invariant: an answer is a decision with status 200, allowed or not; or a problem, and then nothing
 //! was charged.
 
-use super::answer::Answer;
-use super::question::{Asked, Question, understand};
+use super::answer::{Answer, json};
+use super::question::{Asked, EXAMPLE, Question, understand};
 use super::{Door, body, written};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use axum::response::Response;
 
 pub(super) async fn check(State(door): State<Door>, request: Request) -> Result<Response, Problem> {
-    let (head, body) = request.into_parts();
-    let text = body::read(&head.headers, body, door.body_timeout).await?;
-    match understand(&door.limiter, written::parse(&text)?)? {
+    let text = body::read(request, door.body_timeout).await?;
+    let asked = understand(&door.limiter, written::parse(&text, EXAMPLE)?)?;
+    // Permits of holds whose time is over are free.
+    door.holds.expire();
+    match asked {
         Asked::One(question) => json(&ask(&question).await),
         Asked::Batch(questions) => {
             let mut answers = Vec::with_capacity(questions.len());
@@ -30,13 +30,4 @@ pub(super) async fn check(State(door): State<Door>, request: Request) -> Result<
 async fn ask<'a>(question: &'a Question<'_>) -> Answer<'a> {
     let decision = question.rule.check(&question.key).cost(question.cost).await;
     Answer::new(question.rule.name(), &decision)
-}
-
-fn json(answer: &impl Serialize) -> Result<Response, Problem> {
-    let body = serde_json::to_vec(answer).map_err(|error| {
-        let detail = format!("the decision cannot be written: {error}; this is a fault of ours");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
-    })?;
-    let kind = HeaderValue::from_static("application/json");
-    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }

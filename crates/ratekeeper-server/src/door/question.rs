@@ -3,18 +3,21 @@
 //! Invariant: a question that exists can be asked. All of a batch are made before any is asked, so a
 //! bad item charges nothing.
 
-use super::written::{EXAMPLE, ITEMS_MAX, Kind, Text, Written, fault};
-use crate::problem::{Problem, quoted};
+use super::field::{Place, bad, bad_field, costs, fields, needed, only, text};
+use super::written::{ITEMS_MAX, Kind, Text, Written, fault};
+use crate::problem::Problem;
 use axum::http::StatusCode;
 use ratekeeper::{Key, Limiter, Rule};
 use serde_json::value::RawValue;
-use std::fmt;
-
-/// Largest cost of one call. Beyond it: 400.
-pub const COST_MAX: u64 = 1 << 32;
 
 /// Most parts of a key. Beyond it: 400.
 pub const PARTS_MAX: usize = 16;
+
+/// A call as an example.
+pub(super) const EXAMPLE: &str = r#"{"rule":"token-bucket","key":"alice","cost":1}"#;
+
+/// The fields of a check.
+const FIELDS: [&str; 3] = ["rule", "key", "cost"];
 
 /// One check: may a request of this key and this cost pass under this rule?
 pub(super) struct Question<'a> {
@@ -43,11 +46,16 @@ pub(super) enum Asked<'a> {
     Batch(Vec<Question<'a>>),
 }
 
+/// What to check, and in which form to answer.
 pub(super) fn understand<'a>(
     limiter: &Limiter,
     written: Written<'a>,
 ) -> Result<Asked<'a>, Problem> {
     match written {
+        Written::Object(found) => {
+            let found = fields(found, FIELDS, Place(None))?;
+            Ok(Asked::One(question(limiter, found, Place(None), 0)?))
+        }
         Written::Array(items) if items.is_empty() => {
             Err(bad(format!("the batch is empty; send 1 to {ITEMS_MAX} checks")))
         }
@@ -57,66 +65,50 @@ pub(super) fn understand<'a>(
         }
         Written::Array(items) => {
             let numbered = items.into_iter().enumerate();
-            let questions =
-                numbered.map(|(index, item)| question(limiter, item, Place(Some(index))));
+            let questions = numbered.map(|(index, item)| self::item(limiter, item, index));
             Ok(Asked::Batch(questions.collect::<Result<_, _>>()?))
         }
-        one => Ok(Asked::One(question(limiter, one, Place(None))?)),
+        Written::Other(kind) => Err(bad(format!(
+            "the body is {kind}; send an object such as {EXAMPLE}, or an array of such objects"
+        ))),
     }
 }
 
-/// Where a check is in the body: all of it, or an item of the batch.
-#[derive(Clone, Copy)]
-struct Place(Option<usize>);
-
-impl Place {
-    fn field(self, name: impl fmt::Display) -> String {
-        self.0.map_or_else(|| name.to_string(), |index| format!("[{index}].{name}"))
-    }
+/// What to reserve: one check, of at least 1.
+pub(super) fn reservation<'a>(
+    limiter: &Limiter,
+    written: Written<'a>,
+) -> Result<Question<'a>, Problem> {
+    question(limiter, only(written, FIELDS, EXAMPLE)?, Place(None), 1)
 }
 
-fn question<'a>(limiter: &Limiter, item: Written<'a>, at: Place) -> Result<Question<'a>, Problem> {
-    let fields = match (item, at.0) {
-        (Written::Object(fields), _) => fields,
-        (other, None) => {
-            let kind = other.kind();
-            return Err(bad(format!(
-                "the body is {kind}; send an object such as {EXAMPLE}, or an array of such objects"
-            )));
-        }
-        (other, Some(index)) => {
+fn item<'a>(limiter: &Limiter, item: Written<'a>, index: usize) -> Result<Question<'a>, Problem> {
+    let at = Place(Some(index));
+    match item {
+        Written::Object(found) => question(limiter, fields(found, FIELDS, at)?, at, 0),
+        other => {
             let fault = format!("is {}; send an object such as {EXAMPLE}", other.kind());
-            return Err(bad_field(&format!("[{index}]"), &fault));
-        }
-    };
-    let (mut rule, mut key, mut cost) = (None, None, None);
-    for (field, value) in fields {
-        let known = match &*field.0 {
-            "rule" => &mut rule,
-            "key" => &mut key,
-            "cost" => &mut cost,
-            unknown => {
-                let path = at.field(quoted(unknown));
-                return Err(bad_field(&path, "is not a field; the fields are rule, key and cost"));
-            }
-        };
-        if known.replace(value).is_some() {
-            return Err(bad_field(&at.field(field.0), "is there twice; send it once"));
+            Err(bad_field(&format!("[{index}]"), &fault))
         }
     }
+}
+
+fn question<'a>(
+    limiter: &Limiter,
+    [rule, key, cost]: [Option<&'a RawValue>; 3],
+    at: Place,
+    least: u64,
+) -> Result<Question<'a>, Problem> {
     Ok(Question {
         rule: self::rule(limiter, rule, &at.field("rule"))?,
         key: self::key(key, &at.field("key"))?,
-        cost: cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost")))?,
+        cost: cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost"), least))?,
     })
 }
 
 fn rule(limiter: &Limiter, value: Option<&RawValue>, path: &str) -> Result<Rule, Problem> {
     let repair = "send the name of a rule as a string";
-    let Some(value) = value else {
-        return Err(bad_field(path, &format!("is missing; {repair}")));
-    };
-    let name = text(value, path, repair)?;
+    let name = text(needed(value, path, repair)?, path, repair)?;
     limiter.rule(&name.0).map_err(|unknown| {
         Problem::field(StatusCode::NOT_FOUND, path, &format!("is unknown: {unknown}"))
     })
@@ -124,9 +116,7 @@ fn rule(limiter: &Limiter, value: Option<&RawValue>, path: &str) -> Result<Rule,
 
 fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Part<'a>>, Problem> {
     let repair = "send who is counted, as a string or an array of strings";
-    let Some(value) = value else {
-        return Err(bad_field(path, &format!("is missing; {repair}")));
-    };
+    let value = needed(value, path, repair)?;
     if Kind::of(value) != Kind::Array {
         return Ok(vec![part(value, path, repair)?]);
     }
@@ -152,35 +142,11 @@ fn part<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Part<'a>, P
     Ok(Part(text))
 }
 
-fn text<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {
-    if Kind::of(value) != Kind::Text {
-        return Err(bad_field(path, &format!("is {}; {repair}", Kind::of(value))));
+/// Who means 1 may leave it out.
+fn cost(value: &RawValue, path: &str, least: u64) -> Result<u64, Problem> {
+    if Kind::of(value) == Kind::Null {
+        let fault = format!("is null; leave it out for 1, or send {}", costs(least));
+        return Err(bad_field(path, &fault));
     }
-    serde_json::from_str(value.get())
-        .map_err(|error| bad_field(path, &format!("cannot be read: {}; {repair}", fault(&error))))
-}
-
-fn cost(value: &RawValue, path: &str) -> Result<u64, Problem> {
-    let written = value.get();
-    let fault = match Kind::of(value) {
-        Kind::Null => "is null; leave it out for 1, or send".into(),
-        Kind::Number if written.starts_with('-') => "is negative; send".into(),
-        Kind::Number if written.contains(['.', 'e', 'E']) => {
-            "is not written in digits alone; send".into()
-        }
-        Kind::Number => match written.parse() {
-            Ok(cost) if cost <= COST_MAX => return Ok(cost),
-            _ => "is too large; send".into(),
-        },
-        other => format!("is {other}; send"),
-    };
-    Err(bad_field(path, &format!("{fault} a whole number from 0 to {COST_MAX}")))
-}
-
-fn bad(detail: String) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, detail)
-}
-
-fn bad_field(path: &str, fault: &str) -> Problem {
-    Problem::field(StatusCode::BAD_REQUEST, path, fault)
+    super::field::cost(value, path, least)
 }

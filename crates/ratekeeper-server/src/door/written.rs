@@ -14,9 +14,6 @@ use std::fmt;
 /// Most checks of a batch. Beyond it: 413.
 pub const ITEMS_MAX: usize = 64;
 
-/// A call as an example.
-pub(super) const EXAMPLE: &str = r#"{"rule":"token-bucket","key":"alice","cost":1}"#;
-
 /// A value of the body, down to the fields of its objects.
 #[derive(Debug)]
 pub(super) enum Written<'a> {
@@ -74,17 +71,17 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The body as JSON.
-pub(super) fn parse(text: &str) -> Result<Written<'_>, Problem> {
+/// The body as JSON, which should be like the example.
+pub(super) fn parse<'a>(text: &'a str, example: &str) -> Result<Written<'a>, Problem> {
     if text.trim_ascii().is_empty() {
-        let detail = format!("the body is empty; send JSON such as {EXAMPLE}");
+        let detail = format!("the body is empty; send JSON such as {example}");
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
     }
     serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let fault = fault(&error);
         let detail = format!(
-            "line {line}, column {column} of the body: {fault}; send JSON such as {EXAMPLE}"
+            "line {line}, column {column} of the body: {fault}; send JSON such as {example}"
         );
         Problem::new(StatusCode::BAD_REQUEST, detail)
     })

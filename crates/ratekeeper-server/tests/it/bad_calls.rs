@@ -75,18 +75,24 @@ fn a_bad_body_is_answered_by_a_problem_that_names_the_field() {
     let server = Server::start();
     let mut table = String::new();
     for body in BAD_BODIES {
-        let reply = check(server.address, body);
-        assert_eq!(reply.field("content-type"), Some("application/problem+json"), "{body}");
-        let json = reply.json();
-        assert_eq!(json["type"], "about:blank", "{body}");
-        assert_eq!(json["status"], reply.status, "{body}");
-        assert!(json["title"].is_string(), "{body}");
-        let detail = json["detail"].as_str().expect("a problem has a detail");
-        let field = json["field"].as_str().unwrap_or("-");
-        assert!(field == "-" || detail.starts_with(&format!("`{field}` ")), "{body}: {detail}");
-        writeln!(table, "{body}\n  {} {field}\n  {detail}\n", reply.status).expect("memory");
+        let told = told(&check(server.address, body));
+        writeln!(table, "{body}\n{told}").expect("memory");
     }
     assert_golden("bad_bodies.txt", &table);
+}
+
+/// What a problem says, as golden files show it; its form is checked.
+pub(crate) fn told(reply: &Reply) -> String {
+    let body = &reply.body;
+    assert_eq!(reply.field("content-type"), Some("application/problem+json"), "{body}");
+    let json = reply.json();
+    assert_eq!(json["type"], "about:blank", "{body}");
+    assert_eq!(json["status"], reply.status, "{body}");
+    assert!(json["title"].is_string(), "{body}");
+    let detail = json["detail"].as_str().expect("a problem has a detail");
+    let field = json["field"].as_str().unwrap_or("-");
+    assert!(field == "-" || detail.starts_with(&format!("`{field}` ")), "{body}");
+    format!("  {} {field}\n  {detail}\n", reply.status)
 }
 
 /// Goal: a body that is too large is answered with 413, however its size is declared.
@@ -164,10 +170,15 @@ fn a_body_of_another_type_is_refused_with_415() {
 fn a_wrong_method_or_path_is_told_the_right_ones() {
     let server = Server::start();
     let method = "this path does not take that method; use one that the field `Allow` names";
-    let path = "there is no such path; the paths are GET /livez and POST /v1/check";
+    let path = "there is no such path; the paths are GET /livez, and POST /v1/check, /v1/reserve, \
+                /v1/settle, /v1/cancel and /v1/release";
     let table = [
         ("GET /v1/check", 405, Some("POST"), method),
         ("DELETE /v1/check", 405, Some("POST"), method),
+        ("GET /v1/reserve", 405, Some("POST"), method),
+        ("PUT /v1/settle", 405, Some("POST"), method),
+        ("DELETE /v1/cancel", 405, Some("POST"), method),
+        ("GET /v1/release", 405, Some("POST"), method),
         ("POST /livez", 405, Some("GET,HEAD"), method),
         ("GET /", 404, None, path),
         ("POST /v1/check/", 404, None, path),

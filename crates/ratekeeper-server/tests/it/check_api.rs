@@ -39,6 +39,7 @@ fn the_eleventh_check_is_refused_until_the_time_it_names() {
         "sliding-window-counter",
         "token-bucket",
         "leaky-bucket",
+        "leaky-bucket-shaping",
     ];
     let server = Server::start();
     for rule in rules {

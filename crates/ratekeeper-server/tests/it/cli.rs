@@ -3,6 +3,9 @@
 use crate::golden::assert_golden;
 use crate::program::{self, output};
 use crate::server::Server;
+use ratekeeper::Limiter;
+use ratekeeper_server::door::Holds;
+use ratekeeper_server::serve::Bounds;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
@@ -44,6 +47,63 @@ fn a_decision_is_a_sentence_and_an_exit_code() {
     assert_eq!(ask(&["token-bucket", "alice"]).0, "refused by token-bucket, retry in 50 ms\n");
 }
 
+/// Goal: a turn that is to come, and a permit, are parts of the sentence.
+/// Method: a table of calls under a shaping and a concurrency rule, whose clock stands still.
+#[test]
+fn a_delay_and_a_permit_are_told_in_the_sentence() {
+    let server = Server::more(Holds::default());
+    let url = server.url();
+    let ask = |args: &[&str]| said(&[&["check", "--url", &url], args].concat());
+    let shaping = "leaky-bucket-shaping";
+    let table: [(&[&str], &str, i32); 8] = [
+        (&[shaping, "alice"], "allowed by leaky-bucket-shaping, 9 of 10 left\n", 0),
+        (&[shaping, "a", "--cost", "3"], "allowed by leaky-bucket-shaping, 7 of 10 left\n", 0),
+        (&[shaping, "a"], "allowed by leaky-bucket-shaping after 3.0 s, 6 of 10 left\n", 0),
+        (&[shaping, "a", "--peek"], "peeked at leaky-bucket-shaping, 6 of 10 left\n", 0),
+        (&[shaping, "a", "--cost", "7"], "refused by leaky-bucket-shaping, retry in 1.0 s\n", 1),
+        (
+            &["exports", "a", "--cost", "5"],
+            "refused by exports: a cost of 5 is above its limit of 4, retrying is no use\n",
+            1,
+        ),
+        (&["exports", "a", "--peek"], "peeked at exports, 4 of 4 left\n", 0),
+        (&["fixed-window", "a"], "allowed by fixed-window, 9 of 10 left\n", 0),
+    ];
+    for (args, sentence, code) in table {
+        assert_eq!(ask(args), (sentence.to_owned(), code), "{args:?}");
+    }
+    let (text, code) = ask(&["exports", "a", "--cost", "3"]);
+    let permit = text.strip_prefix("allowed by exports, 1 of 4 left, permit ").map(str::trim_end);
+    let body = format!(r#"{{"permit":"{}"}}"#, permit.expect("the sentence ends with the permit"));
+    assert_eq!(code, 0);
+    assert_eq!(
+        ask(&["exports", "a", "--cost", "2"]),
+        ("refused by exports, only 1 of 4 left\n".into(), 1)
+    );
+    assert_eq!(ask(&["exports", "a"]).1, 0);
+    assert_eq!(ask(&["exports", "a"]), ("refused by exports, all 4 are taken\n".into(), 1));
+    assert_eq!(
+        crate::wire::post(server.address, "/v1/release", &body).body,
+        r#"{"released":true}"#
+    );
+    assert_eq!(ask(&["exports", "a", "--peek"]).0, "peeked at exports, 3 of 4 left\n");
+
+    server.clock.advance(Duration::from_millis(2_950));
+    let soon = "allowed by leaky-bucket-shaping after 1.1 s, 7 of 10 left\n";
+    assert_eq!(ask(&[shaping, "a"]).0, soon, "a wait of 1.05 s is rounded up");
+}
+
+/// Goal: a refusal for want of room for permits does not say that they are taken.
+/// Method: a server that keeps one key keeps one permit; ask for a second.
+#[test]
+fn a_server_that_can_keep_no_more_permits_says_so() {
+    let builder = Limiter::memory().keys(1).rule("exports", "4 concurrent").expect("a rule");
+    let server = Server::of(builder, Holds::default(), Bounds::default());
+    let ask = || said(&["check", "--url", &server.url(), "exports", "alice"]);
+    assert_eq!(ask().1, 0);
+    assert_eq!(ask(), ("refused by exports, the server cannot keep more permits\n".into(), 1));
+}
+
 /// Goal: `--json` prints the server's answer as it is, with the same exit codes.
 /// Method: compare with the answer to the same question on the wire.
 #[test]
@@ -81,8 +141,8 @@ fn the_url_comes_from_the_flag_or_the_environment() {
 fn a_bad_call_shows_the_servers_detail() {
     let server = Server::start();
     let url = server.url();
-    let rules =
-        "fixed-window, sliding-window-log, sliding-window-counter, token-bucket, leaky-bucket";
+    let rules = "fixed-window, sliding-window-log, sliding-window-counter, token-bucket, \
+                 leaky-bucket, leaky-bucket-shaping";
     let unknown = format!(
         "error: {url} did not take the call (404): `rule` is unknown: no rule is named `nope`; the rules are {rules}\n"
     );

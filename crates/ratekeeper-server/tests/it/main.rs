@@ -9,6 +9,10 @@ mod program;
 mod golden;
 
 mod check_api;
+mod turns;
+mod permits;
+mod holds;
+mod holds_race;
 mod bad_calls;
 mod serve;
 mod cli;

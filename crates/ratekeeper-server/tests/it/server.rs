@@ -2,7 +2,9 @@
 //!
 //! Invariant: it is over when the value is dropped.
 
-use ratekeeper::ManualClock;
+use ratekeeper::limiter::Builder;
+use ratekeeper::{Algorithm, Limit, ManualClock};
+use ratekeeper_server::door::Holds;
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
@@ -11,7 +13,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// A server with the demo rules.
+/// A server with the demo rules, or more.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) clock: ManualClock,
@@ -25,8 +27,23 @@ impl Server {
     }
 
     pub(crate) fn with(bounds: Bounds) -> Server {
+        Server::of(demo::builder().expect("the demo rules are rules"), Holds::default(), bounds)
+    }
+
+    /// With rules beside those of the demo: `exports`, 4 at a time, each for a minute, and `tokens`,
+    /// 100 in a minute.
+    pub(crate) fn more(holds: Holds) -> Server {
+        let window = Limit::per_minute(100).algorithm(Algorithm::FixedWindow);
+        let builder = demo::builder()
+            .and_then(|builder| builder.rule("exports", Limit::concurrent(4)))
+            .and_then(|builder| builder.rule("tokens", window));
+        Server::of(builder.expect("these are rules"), holds, Bounds::default())
+    }
+
+    /// With rules of its own.
+    pub(crate) fn of(builder: Builder, holds: Holds, bounds: Bounds) -> Server {
         let clock = ManualClock::new();
-        let limiter = demo::builder().expect("the demo rules are rules").clock(&clock).build();
+        let (limiter, holds) = (builder.clock(&clock).build(), holds.clock(&clock));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -36,7 +53,7 @@ impl Server {
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let app = door::router(limiter, bounds.body);
+            let app = door::router(limiter, holds, bounds.body);
             runtime.block_on(run(listener, app, bounds, async {
                 let _ = stopped.await;
             }));

@@ -53,8 +53,13 @@ pub(crate) fn send(address: SocketAddr, bytes: &str) -> Reply {
 
 /// Asks the check API.
 pub(crate) fn check(address: SocketAddr, body: &str) -> Reply {
+    post(address, "/v1/check", body)
+}
+
+/// Sends JSON to a path.
+pub(crate) fn post(address: SocketAddr, path: &str, body: &str) -> Reply {
     let json = "Content-Type: application/json\r\n";
-    send(address, &request("POST /v1/check", json, body))
+    send(address, &request(&format!("POST {path}"), json, body))
 }
 
 /// Reads one answer of known length.

@@ -3,6 +3,7 @@
 //! Invariants: who is given a turn, stands in line or was told it while no other turn of that bucket
 //! could be given; what an admission took is given back once, by its receipt.
 
+use super::leases::Part;
 use super::queue::Ticket;
 use super::{Compiled, Inner};
 use crate::algorithm::Retry;
@@ -54,15 +55,19 @@ impl Inner {
 
     /// The same, and what is held of concurrency limits becomes a permit by name.
     pub(super) fn admit_by_name(&self, charges: &[Charge<'_>], waker: Option<&Waker>) -> Admitted {
-        let holds = charges.iter().filter(|charge| charge.cost() > 0).filter_map(Charge::hold);
-        let Some(hold) = holds.max() else { return self.admit(charges, waker) };
+        let takes_permit = |charge: &Charge<'_>| charge.cost() > 0 && charge.hold().is_some();
+        if !charges.iter().any(takes_permit) {
+            return self.admit(charges, waker);
+        }
         let Some(room) = self.leases.room() else { return self.no_room(charges) };
         let mut admitted = self.admit(charges, waker);
-        let permits = charges.iter().zip(&admitted.receipts);
-        let permits: Vec<Receipt> =
-            permits.filter(|(charge, _)| charge.hold().is_some()).map(|(_, held)| *held).collect();
-        if !permits.is_empty() {
-            let id = room.lease(admitted.now + hold, permits);
+        let charged = charges.iter().zip(&admitted.receipts);
+        let parts = charged.filter_map(|(charge, receipt)| {
+            charge.hold().map(|hold| Part { end: admitted.now + hold, receipt: *receipt })
+        });
+        let parts: Vec<Part> = parts.collect();
+        if !parts.is_empty() {
+            let id = room.lease(parts);
             for (charge, decision) in charges.iter().zip(&mut admitted.decisions) {
                 decision.permit = charge.hold().map(|_| id);
             }

@@ -53,7 +53,8 @@ impl Alarm {
 /// Makes sure that somebody keeps the alarm.
 pub(super) fn keep(inner: &Arc<Inner>) {
     let alarm = &inner.queues.alarm;
-    if matches!(inner.clock, Clock::Manual(_)) || alarm.kept.swap(true, Ordering::SeqCst) {
+    let kept = matches!(inner.clock, Clock::Manual(_)) || alarm.kept.load(Ordering::SeqCst);
+    if kept || alarm.kept.swap(true, Ordering::SeqCst) {
         return;
     }
     let keeper = Keeper(Some(Arc::downgrade(inner)));

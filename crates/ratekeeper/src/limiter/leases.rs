@@ -24,14 +24,16 @@ pub(super) struct Leases {
 
 #[derive(Default)]
 struct Book {
-    by_id: BTreeMap<PermitId, Lease>,
+    by_id: BTreeMap<PermitId, Vec<Part>>,
     by_end: BTreeSet<(u64, PermitId)>,
     count: u64,
 }
 
-struct Lease {
-    end: u64,
-    receipts: Vec<Receipt>,
+/// What a permit holds of one limit, and until when.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) end: u64,
+    pub(super) receipt: Receipt,
 }
 
 /// The right to one more lease.
@@ -43,12 +45,15 @@ impl Leases {
         Leases { next, room, secret: RandomState::new(), book: Mutex::new(Book::default()) }
     }
 
-    /// Gives back what has ended.
+    /// Gives back what has ended. Who finds `next` moved on finds it given back, too.
     #[inline]
     pub(super) fn expire(&self, store: &Memory, now: impl FnOnce() -> u64) {
         let next = self.next.load(Ordering::Acquire);
         if next < u64::MAX {
-            self.expire_until(store, now());
+            let now = now();
+            if next <= now {
+                self.expire_until(store, now);
+            }
         }
     }
 
@@ -56,7 +61,7 @@ impl Leases {
     fn expire_until(&self, store: &Memory, now: u64) {
         let mut book = lock(&self.book);
         while let Some(&(_, id)) = book.by_end.first().filter(|(end, _)| *end <= now) {
-            self.end(&mut book, store, id);
+            self.end(&mut book, store, id, |part| part.end <= now);
         }
     }
 
@@ -69,25 +74,39 @@ impl Leases {
 
     /// Gives a permit back; `false` if there is none of this name, or no longer.
     pub(super) fn release(&self, store: &Memory, id: PermitId) -> bool {
-        self.end(&mut lock(&self.book), store, id)
+        self.end(&mut lock(&self.book), store, id, |_| true)
     }
 
-    /// Gives back all permits that hold something of this bucket.
+    /// Gives back what permits hold of this bucket.
     pub(super) fn forget(&self, store: &Memory, bucket: u64) {
         let mut book = lock(&self.book);
-        let holds = |lease: &Lease| lease.receipts.iter().any(|receipt| receipt.is_of(bucket));
-        let ids: Vec<PermitId> =
-            book.by_id.iter().filter(|(_, lease)| holds(lease)).map(|(id, _)| *id).collect();
-        ids.into_iter().for_each(|id| {
-            self.end(&mut book, store, id);
-        });
+        let of_bucket = |part: &Part| part.receipt.is_of(bucket);
+        let holding = book.by_id.iter().filter(|(_, parts)| parts.iter().any(of_bucket));
+        let ids: Vec<PermitId> = holding.map(|(id, _)| *id).collect();
+        for id in ids {
+            self.end(&mut book, store, id, of_bucket);
+        }
     }
 
-    fn end(&self, book: &mut Book, store: &Memory, id: PermitId) -> bool {
-        let Some(lease) = book.by_id.remove(&id) else { return false };
-        book.by_end.remove(&(lease.end, id));
-        lease.receipts.iter().for_each(|receipt| store.release(receipt));
-        self.room.fetch_add(1, Ordering::Relaxed);
+    /// Gives back the parts of a permit that are `over`; `false` if there is no such permit.
+    fn end(
+        &self,
+        book: &mut Book,
+        store: &Memory,
+        id: PermitId,
+        over: impl Fn(&Part) -> bool,
+    ) -> bool {
+        let Some(parts) = book.by_id.remove(&id) else { return false };
+        for part in &parts {
+            book.by_end.remove(&(part.end, id));
+        }
+        let (gone, kept): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(over);
+        gone.iter().for_each(|part| store.release(&part.receipt));
+        if kept.is_empty() {
+            self.room.fetch_add(1, Ordering::Relaxed);
+        } else {
+            book.keep(id, kept);
+        }
         self.note_next(book);
         true
     }
@@ -98,9 +117,16 @@ impl Leases {
     }
 }
 
+impl Book {
+    fn keep(&mut self, id: PermitId, parts: Vec<Part>) {
+        self.by_end.extend(parts.iter().map(|part| (part.end, id)));
+        self.by_id.insert(id, parts);
+    }
+}
+
 impl Room<'_> {
     /// Notes who holds what was charged, and gives it a name.
-    pub(super) fn lease(self, end: u64, receipts: Vec<Receipt>) -> PermitId {
+    pub(super) fn lease(self, parts: Vec<Part>) -> PermitId {
         let leases = self.0;
         let mut book = lock(&leases.book);
         let id = loop {
@@ -111,8 +137,7 @@ impl Room<'_> {
                 break id;
             }
         };
-        book.by_id.insert(id, Lease { end, receipts });
-        book.by_end.insert((end, id));
+        book.keep(id, parts);
         leases.note_next(&book);
         std::mem::forget(self);
         id

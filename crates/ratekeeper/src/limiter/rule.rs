@@ -9,8 +9,10 @@ use super::wait::Wait;
 use super::{Compiled, Inner};
 use crate::decision::Decision;
 use crate::key::Key;
+use crate::store::Meter;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One rule of a limiter. A cheap handle.
 #[derive(Clone)]
@@ -27,6 +29,12 @@ impl Rule {
     /// The rule's name.
     pub fn name(&self) -> &str {
         &self.rule.name
+    }
+
+    /// How long a permit by name is held if nobody gives it back, all of it; `None` if the rule has no
+    /// concurrency limit.
+    pub fn hold(&self) -> Option<Duration> {
+        self.rule.meters.iter().filter_map(Meter::hold).max().map(Duration::from_micros)
     }
 
     /// Asks whether a request of `key` may pass, and charges it if so: one unit, or

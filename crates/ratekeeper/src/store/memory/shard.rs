@@ -30,7 +30,10 @@ pub(super) struct Shard {
 /// Does one thing with the algorithm of a charge and what stands for its buckets, which is one
 /// thing for buckets of one word and another for those of two.
 macro_rules! with_words {
-    ($charge:expr, $one:expr, $two:expr, $log:ident => $on_log:expr, |$table:ident, $algorithm:ident| $on_words:expr) => {
+    (
+        $charge:expr, $one:expr, $two:expr,
+        $log:ident => $on_log:expr, |$table:ident, $algorithm:ident| $on_words:expr
+    ) => {
         match &$charge.meter.kind {
             Kind::Bucket(bucket) => match Narrow::new(bucket) {
                 Ok($algorithm) => {

@@ -1,0 +1,113 @@
+//! The fields of an object: each found at most once, and read as what it has to be.
+//!
+//! Invariant: a fault is told with the name of its field, what is wrong with it and what to send; the
+//! value itself is never shown.
+
+use super::written::{Kind, Text, Written, fault};
+use crate::problem::{Problem, quoted};
+use axum::http::StatusCode;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Largest cost of one call. Beyond it: 400.
+pub const COST_MAX: u64 = 1 << 32;
+
+/// Where an object is in the body: all of it, or an item of the batch.
+#[derive(Clone, Copy)]
+pub(super) struct Place(pub(super) Option<usize>);
+
+impl Place {
+    pub(super) fn field(self, name: impl fmt::Display) -> String {
+        self.0.map_or_else(|| name.to_string(), |index| format!("[{index}].{name}"))
+    }
+}
+
+/// The fields of these names, and no others, in the order of the names.
+pub(super) fn fields<'a, const N: usize>(
+    written: Vec<(Text<'a>, &'a RawValue)>,
+    names: [&str; N],
+    at: Place,
+) -> Result<[Option<&'a RawValue>; N], Problem> {
+    let mut found = [None; N];
+    for (name, value) in written {
+        let Some(index) = names.iter().position(|known| *known == name.0) else {
+            let fault = format!("is not a field; {}", listed(&names));
+            return Err(bad_field(&at.field(quoted(&name.0)), &fault));
+        };
+        if found[index].replace(value).is_some() {
+            return Err(bad_field(&at.field(name.0), "is there twice; send it once"));
+        }
+    }
+    Ok(found)
+}
+
+/// The same of a body that has to be one object, like the example.
+pub(super) fn only<'a, const N: usize>(
+    body: Written<'a>,
+    names: [&str; N],
+    example: &str,
+) -> Result<[Option<&'a RawValue>; N], Problem> {
+    match body {
+        Written::Object(written) => fields(written, names, Place(None)),
+        other => {
+            let kind = other.kind();
+            Err(bad(format!("the body is {kind}; send one object such as {example}")))
+        }
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "there are none".into(),
+        [name] => format!("the only field is {name}"),
+        [names @ .., last] => format!("the fields are {} and {last}", names.join(", ")),
+    }
+}
+
+/// The value of a field that has to be there.
+pub(super) fn needed<'a>(
+    value: Option<&'a RawValue>,
+    path: &str,
+    repair: &str,
+) -> Result<&'a RawValue, Problem> {
+    value.ok_or_else(|| bad_field(path, &format!("is missing; {repair}")))
+}
+
+pub(super) fn text<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {
+    if Kind::of(value) != Kind::Text {
+        return Err(bad_field(path, &format!("is {}; {repair}", Kind::of(value))));
+    }
+    serde_json::from_str(value.get())
+        .map_err(|error| bad_field(path, &format!("cannot be read: {}; {repair}", fault(&error))))
+}
+
+/// A whole number from `least` to [`COST_MAX`].
+pub(super) fn cost(value: &RawValue, path: &str, least: u64) -> Result<u64, Problem> {
+    let written = value.get();
+    let fault = match Kind::of(value) {
+        Kind::Number if written.starts_with('-') => "is negative".into(),
+        Kind::Number if written.contains(['.', 'e', 'E']) => {
+            "is not written in digits alone".into()
+        }
+        Kind::Number => match written.parse() {
+            Ok(cost) if (least..=COST_MAX).contains(&cost) => return Ok(cost),
+            Ok(cost) if cost < least => format!("is {cost}"),
+            _ => "is too large".into(),
+        },
+        other => format!("is {other}"),
+    };
+    Err(bad_field(path, &format!("{fault}; send {}", costs(least))))
+}
+
+/// What a cost can be, in words.
+pub(super) fn costs(least: u64) -> String {
+    format!("a whole number from {least} to {COST_MAX}")
+}
+
+pub(super) fn bad(detail: String) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, detail)
+}
+
+pub(super) fn bad_field(path: &str, fault: &str) -> Problem {
+    Problem::field(StatusCode::BAD_REQUEST, path, fault)
+}

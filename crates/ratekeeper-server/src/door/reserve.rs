@@ -1,0 +1,110 @@
+//! `POST /v1/reserve`, `/v1/settle`, `/v1/cancel` and `/v1/release`: what is taken by one call and
+//! given back by another.
+//!
+//! Invariant: a hold is settled or cancelled once, and a permit released once; who comes later, or too
+//! late, is told `false`. A call that is answered by a problem changed nothing.
+
+use super::answer::{Answer, json};
+use super::field::{bad_field, cost, costs, needed, only, text};
+use super::question::{EXAMPLE, reservation};
+use super::{Door, body, written};
+use crate::problem::Problem;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::fmt;
+use std::str::FromStr;
+
+const SETTLE_EXAMPLE: &str = r#"{"hold":"0123456789abcdef","cost":1}"#;
+const CANCEL_EXAMPLE: &str = r#"{"hold":"0123456789abcdef"}"#;
+const RELEASE_EXAMPLE: &str = r#"{"permit":"0123456789abcdef"}"#;
+
+#[derive(Serialize)]
+struct Settled {
+    settled: bool,
+}
+
+#[derive(Serialize)]
+struct Cancelled {
+    cancelled: bool,
+}
+
+#[derive(Serialize)]
+struct Released {
+    released: bool,
+}
+
+pub(super) async fn reserve(
+    State(door): State<Door>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let text = body::read(request, door.body_timeout).await?;
+    let question = reservation(&door.limiter, written::parse(&text, EXAMPLE)?)?;
+    let Some(room) = door.holds.room() else { return Err(full(door.holds.most())) };
+    let hold = question.rule.reserve(&question.key, question.cost).await;
+    let answer = Answer::new(question.rule.name(), &hold);
+    json(&match hold.is_allowed() {
+        true => answer.held(room.keep(hold, question.rule.hold())),
+        false => answer,
+    })
+}
+
+pub(super) async fn settle(
+    State(door): State<Door>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let text = body::read(request, door.body_timeout).await?;
+    let body = written::parse(&text, SETTLE_EXAMPLE)?;
+    let [hold, cost] = only(body, ["hold", "cost"], SETTLE_EXAMPLE)?;
+    let id = name(hold, "hold")?;
+    let cost = needed(cost, "cost", &format!("send what was used, {}", costs(0)))?;
+    let cost = self::cost(cost, "cost", 0)?;
+    let hold = door.holds.take(id);
+    let settled = hold.is_some();
+    if let Some(hold) = hold {
+        hold.settle(cost).await;
+    }
+    json(&Settled { settled })
+}
+
+pub(super) async fn cancel(
+    State(door): State<Door>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let text = body::read(request, door.body_timeout).await?;
+    let [hold] = only(written::parse(&text, CANCEL_EXAMPLE)?, ["hold"], CANCEL_EXAMPLE)?;
+    let hold = door.holds.take(name(hold, "hold")?);
+    let cancelled = hold.is_some();
+    if let Some(hold) = hold {
+        hold.cancel().await;
+    }
+    json(&Cancelled { cancelled })
+}
+
+pub(super) async fn release(
+    State(door): State<Door>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let text = body::read(request, door.body_timeout).await?;
+    let [permit] = only(written::parse(&text, RELEASE_EXAMPLE)?, ["permit"], RELEASE_EXAMPLE)?;
+    let released = door.limiter.release(name(permit, "permit")?);
+    json(&Released { released })
+}
+
+/// The name of what an earlier answer gave.
+fn name<T>(value: Option<&RawValue>, field: &str) -> Result<T, Problem>
+where
+    T: FromStr,
+    T::Err: fmt::Display,
+{
+    let repair = format!("send the {field} of the decision as a string");
+    let text = text(needed(value, field, &repair)?, field, &repair)?;
+    text.0.parse().map_err(|fault: T::Err| bad_field(field, &fault.to_string()))
+}
+
+fn full(most: usize) -> Problem {
+    let detail = format!("there are {most} holds, which is the most; settle or cancel some first");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+}
