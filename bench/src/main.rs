@@ -1,9 +1,10 @@
 //! Ratekeeper beside its peers: the same work, interleaved in one run, told as ratios.
 //!
-//!     cargo run --release                 # everything, about ten minutes
+//!     cargo run --release                 # everything, about fourteen minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
-//!     cargo run --release -- throughput | batch | latency | memory
+//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
+//!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
 #![forbid(unsafe_code)]
 #![allow(clippy::ptr_arg, reason = "governor looks a key up as the type that it stores")]
 
@@ -11,7 +12,12 @@ mod contender;
 mod keys;
 mod latency;
 mod memory;
+mod patient;
+mod permits;
+mod stand;
 mod throughput;
+mod waiters;
+mod waiting;
 
 use std::time::Duration;
 
@@ -38,12 +44,14 @@ const QUICK: Plan = Plan { rounds: 3, slice: Duration::from_millis(80), ..FULL }
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if let ["memory-of", name] = words[..] {
-        return memory::child(name, FULL);
+    match words[..] {
+        ["memory-of", name] => return memory::child(name, FULL),
+        ["waiters-of", name] => return waiters::child(name),
+        _ => {}
     }
     let mut plan = if words.contains(&"quick") { QUICK } else { FULL };
     plan.lean = words.contains(&"lean");
-    let parts = ["throughput", "batch", "latency", "memory"];
+    let parts = ["throughput", "batch", "latency", "memory", "waiting", "waiters", "permits"];
     let chosen = parts.iter().any(|part| words.contains(part));
     let wanted = |part: &str| !chosen || words.contains(&part);
     if wanted("throughput") {
@@ -57,6 +65,15 @@ fn main() {
     }
     if wanted("memory") {
         memory::run(plan);
+    }
+    if wanted("waiting") {
+        waiting::run(plan, &words);
+    }
+    if wanted("waiters") {
+        waiters::run(plan);
+    }
+    if wanted("permits") {
+        permits::run(plan);
     }
 }
 

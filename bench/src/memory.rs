@@ -65,7 +65,7 @@ pub fn child(name: &str, plan: Plan) {
 }
 
 /// Resident bytes of this process.
-fn resident() -> u64 {
+pub fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok())

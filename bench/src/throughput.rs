@@ -13,7 +13,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-const QUESTIONS: usize = 1 << 20;
+pub const QUESTIONS: usize = 1 << 20;
 
 struct Scene {
     name: &'static str,
@@ -83,7 +83,7 @@ fn contenders(scene: &Scene, load: Load, lean: bool) -> Vec<Named> {
 }
 
 /// What a contender does in its turn; one virtual call for each slice, none for each question.
-trait Slice: Sync {
+pub trait Slice: Sync {
     fn fill(&self, keys: usize);
     fn spend(&self, plan: Plan, asked: &[Vec<String>]) -> f64;
 }

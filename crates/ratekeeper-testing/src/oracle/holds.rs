@@ -40,8 +40,10 @@ pub fn reserve(key: &mut dyn Holding, now: u64, cost: u64) -> Option<Hold> {
     Some(Hold { cost, mark: key.mark(now) })
 }
 
-/// Settles a hold at what was used in truth, which is always reported as allowed.
+/// Settles a hold at what was used in truth, which is always reported as allowed. A hold of nothing
+/// left no charge: what was used is charged now.
 pub fn settle(key: &mut dyn Holding, now: u64, hold: Hold, actual: u64) -> Answer {
+    let hold = if hold.cost == 0 { Hold { mark: key.mark(now), ..hold } } else { hold };
     if actual <= hold.cost {
         key.lessen(now, hold.mark, hold.cost - actual);
     } else {

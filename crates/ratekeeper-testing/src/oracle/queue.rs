@@ -11,7 +11,7 @@ use super::{Answer, Retry, first, largest};
 pub struct Entry {
     /// The place that was taken; none after a refusal, and none for a cost of zero.
     pub id: Option<u64>,
-    /// Ticks until its start, rounded up.
+    /// Ticks until its start, rounded up; for a cost of zero, until that of whoever comes now.
     pub delay: u64,
     /// The figures right after this call. Here `remaining` also obeys the longest wait of the rule.
     pub answer: Answer,
@@ -69,9 +69,15 @@ impl Queue {
     }
 
     /// Gives units back: the work in front of the first place is shorter by them, as far as it is
-    /// still to be done.
+    /// still to be done. Where somebody waits beside a place that was told its start, nothing moves:
+    /// the line goes as a whole, and that place cannot.
     pub fn give_back(&mut self, now: u64, units: u64) -> Answer {
         self.release(now);
+        let (told, waits): (Vec<_>, Vec<_>) =
+            self.places.iter().partition(|place| place.told.is_some());
+        if !told.is_empty() && !waits.is_empty() {
+            return self.peek(now);
+        }
         let shorter = self.floor.saturating_sub(self.length(units)).max(self.scaled(now));
         self.floor = self.floor.min(shorter);
         self.peek(now)
@@ -93,7 +99,8 @@ impl Queue {
     fn enter(&mut self, now: u64, cost: u64, patience: Option<u64>, told: bool) -> Entry {
         self.release(now);
         if cost == 0 {
-            return Entry { id: None, delay: 0, answer: self.figures(now, Retry::Now) };
+            let delay = self.ticks_up(self.next_start(now) - self.scaled(now));
+            return Entry { id: None, delay, answer: self.figures(now, Retry::Now) };
         }
         if !self.accepts(now, cost, patience) {
             let retry_after = if cost > self.burst {

@@ -64,7 +64,7 @@ fn a_told_place_stays_where_it_is() {
     assert!(key.leave(SECOND / 2, 1));
     assert!(!key.leave(SECOND / 2, 3), "it does not wait");
     assert_eq!(key.give_back(SECOND / 2, 1).reset_after, 9 * SECOND / 2);
-    assert_eq!(key.releases(3 * SECOND), [(0, 0), (2, SECOND / 2)]);
+    assert_eq!(key.releases(3 * SECOND), [(0, 0), (2, SECOND)], "the line does not move");
     key.give_back(3 * SECOND, 1);
     assert_eq!(key.releases(9 * SECOND), [(4, 3 * SECOND)], "what was told is released now");
 }

@@ -10,13 +10,17 @@ mod against_oracle;
 mod bounds;
 mod buckets;
 mod clocks;
+mod concurrency;
 mod exact;
 mod extremes;
 mod invariance;
 mod refunds;
 mod reload;
+mod settling;
+mod shaping;
 
-pub(crate) use account::Shape;
+pub(crate) use account::{MINUTE, SECOND, Shape};
+pub(crate) use settling::{Use, actual, uses};
 pub(crate) use trace::{Also, Call, Step, steps};
 
 use proptest::prelude::ProptestConfig;

@@ -11,6 +11,8 @@ mod rules;
 mod several;
 mod together;
 
+pub(crate) use against_oracle::{figures, limit_of, shapes};
+
 use proptest::prelude::*;
 use ratekeeper::Decision;
 use ratekeeper_testing::oracle::{Answer, Retry};
@@ -19,7 +21,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// Awaits a call of the memory store, which is ready at once.
-fn block_on<F: IntoFuture>(call: F) -> F::Output {
+pub(crate) fn block_on<F: IntoFuture>(call: F) -> F::Output {
     let mut future = pin!(call.into_future());
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
@@ -28,7 +30,7 @@ fn block_on<F: IntoFuture>(call: F) -> F::Output {
 }
 
 /// Whether a decision is the oracle's answer, in every figure.
-fn same(decision: &Decision, expected: Answer) -> Result<(), TestCaseError> {
+pub(crate) fn same(decision: &Decision, expected: Answer) -> Result<(), TestCaseError> {
     let wait = match expected.retry_after {
         Retry::After(ticks) => Some(Duration::from_micros(ticks)),
         Retry::Now | Retry::Never => None,

@@ -1,13 +1,16 @@
 //! The integration tests of the library, in one binary.
 //!
-//! Invariant: no test sleeps or reads a clock of its own; time is a number or a `ManualClock`.
-//! Nothing is compared with itself: what is expected is written down, or comes from the oracle.
+//! Invariant: no test sleeps or reads a clock of its own; time is a number, a `ManualClock`, or
+//! tokio's, paused. Nothing is compared with itself: what is expected is written down, or comes from
+//! the oracle.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop there")]
 
 mod one_key;
 
+mod holding;
 mod laws;
 mod limits;
 mod limiter;
 mod mistakes;
 mod store;
+mod waiting;

@@ -31,7 +31,7 @@ fn one_rule(limit: LimitBuilder, keys: usize, clock: &ManualClock) -> (Limiter, 
 }
 
 /// Runs `work` on as many threads as there are callers, all let go at once; adds up what they say.
-fn race(callers: usize, work: impl Fn(usize) -> u64 + Sync) -> u64 {
+pub(crate) fn race(callers: usize, work: impl Fn(usize) -> u64 + Sync) -> u64 {
     let (barrier, sum) = (Barrier::new(callers), AtomicU64::new(0));
     thread::scope(|scope| {
         for caller in 0..callers {

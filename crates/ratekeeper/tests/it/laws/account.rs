@@ -10,7 +10,7 @@ use ratekeeper::algorithm::fixed_window::{FixedWindow, Window};
 use ratekeeper::algorithm::sliding_counter::{SlidingCounter, Windows};
 use ratekeeper::algorithm::sliding_log::{Log, SlidingLog};
 use ratekeeper::algorithm::{Retry, Verdict};
-use ratekeeper_testing::oracle::{self, Answer, Oracle};
+use ratekeeper_testing::oracle::{self, Answer, Holding, Oracle};
 use std::num::NonZeroU64;
 
 pub(crate) const SECOND: u64 = 1_000_000;
@@ -83,6 +83,11 @@ impl Shape {
 
     /// The same key as the specification sees it.
     pub(crate) fn oracle(&self) -> Box<dyn Oracle> {
+        self.holding()
+    }
+
+    /// The same, whose charges can be settled.
+    pub(crate) fn holding(&self) -> Box<dyn Holding> {
         match self.kind {
             Algorithm::FixedWindow => Box::new(oracle::FixedWindow::new(self.amount, self.period)),
             Algorithm::SlidingWindowLog => {
@@ -135,7 +140,7 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
 
 /// An algorithm with the state of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kept {
+pub(super) enum Kept {
     Fixed(FixedWindow, Window),
     Log(SlidingLog, Log),
     Counter(SlidingCounter, Windows),
@@ -146,7 +151,7 @@ enum Kept {
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) shape: Shape,
-    kept: Kept,
+    pub(super) kept: Kept,
 }
 
 impl Account {
@@ -233,7 +238,7 @@ impl Account {
     }
 }
 
-fn replace<S>(state: &mut S, (verdict, new): (Verdict, S)) -> Verdict {
+pub(super) fn replace<S>(state: &mut S, (verdict, new): (Verdict, S)) -> Verdict {
     *state = new;
     verdict
 }

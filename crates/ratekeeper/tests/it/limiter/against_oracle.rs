@@ -17,7 +17,7 @@ use std::time::Duration;
 const SECOND: u64 = 1_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-fn limit_of(shape: &Shape) -> Limit {
+pub(crate) fn limit_of(shape: &Shape) -> Limit {
     let mut builder =
         Limit::per(shape.amount, Duration::from_micros(shape.period)).algorithm(shape.kind);
     if shape.kind.is_bucket() {
@@ -27,7 +27,7 @@ fn limit_of(shape: &Shape) -> Limit {
 }
 
 /// Limits of every algorithm, small, odd and very large.
-fn shapes() -> impl Strategy<Value = Shape> {
+pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
     let rates = select(vec![
         (3, SECOND),
         (10, SECOND),
@@ -60,7 +60,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 /// The figures of a decision, for the next move of the clock.
-fn figures(decision: &Decision) -> Verdict {
+pub(crate) fn figures(decision: &Decision) -> Verdict {
     let micros = |time: Duration| u64::try_from(time.as_micros()).expect("waits are short");
     let retry_after = match decision.retry_after() {
         Some(wait) => Retry::after(micros(wait)),
