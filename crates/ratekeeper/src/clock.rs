@@ -31,7 +31,7 @@ impl Clock {
     pub(crate) fn now(&self) -> u64 {
         match self {
             Clock::System(clock) => clock.now(),
-            Clock::Manual(clock) => clock.0.now.load(Ordering::SeqCst),
+            Clock::Manual(clock) => clock.ticks(),
             #[cfg(all(feature = "wait", not(loom)))]
             Clock::Tokio(clock) => clock.now(),
         }
@@ -206,6 +206,10 @@ impl ManualClock {
     /// Time since the epoch.
     pub fn now(&self) -> Duration {
         Duration::from_micros(self.0.now.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn ticks(&self) -> u64 {
+        self.0.now.load(Ordering::SeqCst)
     }
 
     pub(crate) fn tell(&self, watcher: Weak<dyn Watcher>) {

@@ -120,6 +120,7 @@ impl Limit {
     pub fn with_algorithm(self, algorithm: Algorithm) -> Result<Limit, LimitError> {
         match self.0 {
             Shape::Unlimited => Ok(self),
+            Shape::Rate(rate) if rate.algorithm == algorithm => Ok(self),
             Shape::Rate(rate) => {
                 let builder = Limit::per(rate.amount.get(), ticks(rate.period.get()));
                 let own_burst = rate.burst != rate.amount;

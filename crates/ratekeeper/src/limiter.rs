@@ -155,6 +155,11 @@ impl Inner {
 
     /// One rule of several limits, or of such that need more than a bucket.
     fn charge_rule(&self, now: u64, rule: &Compiled, fingerprint: u64, cost: u64) -> Decision {
+        if let [meter] = &rule.meters[..]
+            && meter.pace().is_some()
+        {
+            return self.admit_turn(&Charge::new(meter, fingerprint, cost), None).decision;
+        }
         let charges: Vec<_> = rule.charges(fingerprint, cost).collect();
         if rule.plain {
             return Decision::together(&self.store.charge_all(now, &charges).0);

@@ -22,19 +22,19 @@ pub(crate) struct Charge<'a> {
     /// The key's fingerprint under this meter.
     bucket: u64,
     cost: u64,
-    /// Ticks that the caller waits at most for its turn.
-    patience: u64,
+    /// The last tick at which the caller would have its turn.
+    until: u64,
 }
 
 impl<'a> Charge<'a> {
     #[inline]
     pub(crate) fn new(meter: &'a Meter, fingerprint: u64, cost: u64) -> Charge<'a> {
-        Charge { meter, bucket: fingerprint ^ meter.salt, cost, patience: u64::MAX }
+        Charge { meter, bucket: fingerprint ^ meter.salt, cost, until: u64::MAX }
     }
 
-    /// The same charge for a caller who waits no longer than this.
-    pub(crate) fn patience(self, patience: u64) -> Charge<'a> {
-        Charge { patience, ..self }
+    /// The same charge for a caller who waits no longer than until then.
+    pub(crate) fn until(self, until: u64) -> Charge<'a> {
+        Charge { until, ..self }
     }
 
     /// The name of the bucket in the store.
@@ -97,17 +97,29 @@ impl Receipt {
         self.bucket == bucket
     }
 
-    /// The receipt of a charge that left nothing behind but what is held.
-    #[inline]
-    pub(crate) fn held(charge: &Charge<'_>, decision: &Decision) -> Receipt {
-        let shared = decision.source == Source::Overflow;
-        let bucket = if shared { charge.shared().bucket } else { charge.bucket };
-        Receipt { bucket, shared, stamp: Stamp::default(), held: charge.cost }
+    /// The name of the bucket.
+    pub(crate) fn bucket(&self) -> u64 {
+        self.bucket
+    }
+
+    /// Units that were charged.
+    pub(crate) fn units(&self) -> u64 {
+        self.held
     }
 
     /// When a charge of a queue will have drained.
     pub(crate) fn until(&self) -> Arrival {
         Arrival { tick: self.stamp.tick, part: self.stamp.part }
+    }
+
+    /// As many such charges as one.
+    pub(crate) fn times(self, count: u64) -> Receipt {
+        Receipt { held: self.held.saturating_mul(count), ..self }
+    }
+
+    /// Whether both are for the same bucket.
+    pub(crate) fn is_beside(&self, other: &Receipt) -> bool {
+        (self.bucket, self.shared) == (other.bucket, other.shared)
     }
 
     /// Whether a bucket that newcomers share was charged.

@@ -69,18 +69,22 @@ impl Queue {
     }
 
     /// Gives units back: the work in front of the first place is shorter by them, as far as it is
-    /// still to be done. Where somebody waits beside a place that was told its start, nothing moves:
-    /// the line goes as a whole, and that place cannot.
+    /// still to be done. Where somebody waits, nothing moves: the turns before were used.
     pub fn give_back(&mut self, now: u64, units: u64) -> Answer {
         self.release(now);
-        let (told, waits): (Vec<_>, Vec<_>) =
-            self.places.iter().partition(|place| place.told.is_some());
-        if !told.is_empty() && !waits.is_empty() {
+        if self.places.iter().any(|place| place.told.is_none()) {
             return self.peek(now);
         }
         let shorter = self.floor.saturating_sub(self.length(units)).max(self.scaled(now));
         self.floor = self.floor.min(shorter);
         self.peek(now)
+    }
+
+    /// Forgets what was used: the first who waits has its turn now. Not while a told place is to come.
+    pub fn reset(&mut self, now: u64) {
+        self.release(now);
+        assert!(self.places.iter().all(|place| place.told.is_none()), "a told place is to come");
+        self.floor = self.floor.min(self.scaled(now));
     }
 
     /// The waiters that were released up to and at `until`, in order, each with its tick. Each is

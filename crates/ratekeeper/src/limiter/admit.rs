@@ -4,7 +4,7 @@
 //! could be given; what an admission took is given back once, by its receipt.
 
 use super::leases::Part;
-use super::queue::Ticket;
+use super::queue::{Held, Ticket};
 use super::{Compiled, Inner};
 use crate::algorithm::Retry;
 use crate::decision::{Decision, Source};
@@ -22,6 +22,22 @@ pub(super) struct Admitted {
     /// Whether others of the same bucket had their turn at the same time, and go first.
     pub(super) behind: bool,
     pub(super) now: u64,
+}
+
+/// What became of the charge of a bucket that shapes.
+pub(super) struct Turn {
+    pub(super) decision: Decision,
+    pub(super) ticket: Option<Ticket>,
+    pub(super) behind: bool,
+    pub(super) now: u64,
+}
+
+impl Admitted {
+    /// As one decision.
+    pub(super) fn turn(self) -> Turn {
+        let Admitted { ticket, behind, now, .. } = self;
+        Turn { decision: Decision::together(&self.decisions), ticket, behind, now }
+    }
 }
 
 impl Inner {
@@ -53,17 +69,39 @@ impl Inner {
         Admitted { decisions, receipts, ticket, behind, now }
     }
 
+    /// The same for a single bucket that shapes, without receipts.
+    pub(super) fn admit_turn(&self, charge: &Charge<'_>, waker: Option<&Waker>) -> Turn {
+        let (bucket, cost) = (charge.bucket(), charge.cost());
+        let mut lines = self.queues.hold_one(bucket);
+        let now = self.clock.now();
+        let behind = lines.release(bucket, now);
+        let (decision, until) = self.store.charge_turn(now, charge);
+        let mut ticket = None;
+        if let (Some(until), Some(pace)) = (until, charge.pace()) {
+            let start = pace.earlier(until, cost, now);
+            match waker.filter(|_| start.up() > now) {
+                Some(waker) => ticket = Some(lines.enter(bucket, (pace, start), cost, waker)),
+                None => lines.tell(bucket, cost),
+            }
+        }
+        Turn { decision, ticket, behind, now }
+    }
+
     /// The same, and what is held of concurrency limits becomes a permit by name.
     pub(super) fn admit_by_name(&self, charges: &[Charge<'_>], waker: Option<&Waker>) -> Admitted {
         let takes_permit = |charge: &Charge<'_>| charge.cost() > 0 && charge.hold().is_some();
         if !charges.iter().any(takes_permit) {
             return self.admit(charges, waker);
         }
+        self.leases.expire(&self.store, || self.clock.now());
         let Some(room) = self.leases.room() else { return self.no_room(charges) };
         let mut admitted = self.admit(charges, waker);
         let charged = charges.iter().zip(&admitted.receipts);
+        // Whoever has to wait for its turn holds what it took from then on.
+        let turns = admitted.decisions.iter().map(|decision| decision.verdict.retry_after.delay());
+        let turn = admitted.now + turns.max().unwrap_or(0);
         let parts = charged.filter_map(|(charge, receipt)| {
-            charge.hold().map(|hold| Part { end: admitted.now + hold, receipt: *receipt })
+            charge.hold().map(|hold| Part { end: turn + hold, receipt: *receipt })
         });
         let parts: Vec<Part> = parts.collect();
         if !parts.is_empty() {
@@ -80,7 +118,7 @@ impl Inner {
         let peeks: Vec<Charge<'_>> = charges.iter().map(Charge::peek).collect();
         let mut admitted = self.admit(&peeks, None);
         for (charge, decision) in charges.iter().zip(&mut admitted.decisions) {
-            if charge.hold().is_some() {
+            if charge.hold().is_some() && charge.cost() <= decision.limit {
                 decision.verdict.retry_after = Retry::UNKNOWN;
                 decision.source = Source::Overflow;
             }
@@ -91,55 +129,54 @@ impl Inner {
 
     /// Gives up a place in line, unless its turn has come; all behind it move up.
     pub(super) fn leave(&self, ticket: &Ticket, charge: &Charge<'_>) {
-        let mut lines = self.queues.hold([charge.bucket()].into_iter());
+        let mut lines = self.queues.hold_one(charge.bucket());
         if let Some(end) = lines.leave(ticket, self.clock.now()) {
             self.store.move_end(charge, end);
         }
     }
 
+    /// Gives units back. Where somebody waits in line, the turns before were used, and permits are
+    /// given back by who holds them.
     pub(super) fn refund(&self, rule: &Compiled, fingerprint: u64, units: u64) -> Decision {
+        self.leases.expire(&self.store, || self.clock.now());
         let refund = |charge: Charge<'_>| {
+            let mut lines = charge.pace().map(|_| self.queues.hold_one(charge.bucket()));
             let now = self.clock.now();
-            if charge.hold().is_some() || self.hasten(&charge, units) {
-                return self.store.charge(now, &charge.peek());
+            let is_waiting = |lines: &mut Held<'_>| lines.is_waiting(charge.bucket(), now);
+            let waiting = lines.as_mut().is_some_and(is_waiting);
+            match waiting || charge.hold().is_some() {
+                true => self.store.charge(now, &charge.peek()),
+                false => self.store.refund(now, &charge),
             }
-            self.store.refund(now, &charge)
         };
         Decision::together(&rule.charges(fingerprint, units).map(refund).collect::<Vec<_>>())
     }
 
+    /// Forgets what was used. The first who waits in line has its turn now.
     pub(super) fn reset(&self, rule: &Compiled, fingerprint: u64) -> Decision {
         for charge in rule.charges(fingerprint, 0) {
+            let bucket = charge.bucket();
             if charge.hold().is_some() {
-                self.leases.forget(&self.store, charge.bucket());
-            } else if !self.hasten(&charge, u64::MAX) {
-                self.store.reset(&charge);
+                self.leases.forget(&self.store, bucket);
+                continue;
+            }
+            let mut lines = charge.pace().map(|_| self.queues.hold_one(bucket));
+            let now = self.clock.now();
+            match lines.as_mut().and_then(|lines| lines.begin_now(bucket, now)) {
+                Some(end) => self.store.move_end(&charge, end),
+                None => self.store.reset(&charge),
             }
         }
         self.charge_at(self.clock.now(), rule, fingerprint, 0)
     }
 
-    /// Moves a line up by as many units, if somebody waits in it; `false` if nobody does.
-    fn hasten(&self, charge: &Charge<'_>, units: u64) -> bool {
-        if charge.pace().is_none() {
-            return false;
-        }
-        let mut lines = self.queues.hold([charge.bucket()].into_iter());
-        let now = self.clock.now();
-        let waiting = lines.is_waiting(charge.bucket(), now);
-        if waiting && let Some(end) = lines.hasten(charge.bucket(), units, now) {
-            self.store.move_end(charge, end);
-        }
-        waiting
-    }
-
     /// Settles a charge at what was really used. Where others wait in line behind it, its turn was
     /// used, whatever it cost.
     pub(super) fn settle(&self, charge: &Charge<'_>, receipt: &Receipt, actual: u64) {
-        let lines = charge.pace().map(|_| self.queues.hold([charge.bucket()].into_iter()));
+        let mut lines = charge.pace().map(|_| self.queues.hold_one(charge.bucket()));
         let now = self.clock.now();
-        let waiting = lines.is_some_and(|mut lines| lines.is_waiting(charge.bucket(), now));
-        if !waiting {
+        let is_waiting = |lines: &mut Held<'_>| lines.is_waiting(charge.bucket(), now);
+        if !lines.as_mut().is_some_and(is_waiting) {
             self.store.settle(now, charge, receipt, actual);
         }
     }

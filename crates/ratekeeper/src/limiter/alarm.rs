@@ -22,8 +22,8 @@ const NAP_MIN: Duration = Duration::from_micros(500);
 pub(crate) struct Alarm {
     at: AtomicU64,
     kept: AtomicBool,
-    /// Tokio was tried and has no timers.
-    no_timers: AtomicBool,
+    /// Tokio was tried, and did not run it.
+    no_tokio: AtomicBool,
     keeper: Mutex<Option<Waker>>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Alarm {
         Alarm {
             at: AtomicU64::new(u64::MAX),
             kept: AtomicBool::new(false),
-            no_timers: AtomicBool::new(false),
+            no_tokio: AtomicBool::new(false),
             keeper: Mutex::new(None),
         }
     }
@@ -53,11 +53,15 @@ impl Alarm {
 /// Makes sure that somebody keeps the alarm.
 pub(super) fn keep(inner: &Arc<Inner>) {
     let alarm = &inner.queues.alarm;
-    let kept = matches!(inner.clock, Clock::Manual(_)) || alarm.kept.load(Ordering::SeqCst);
-    if kept || alarm.kept.swap(true, Ordering::SeqCst) {
+    if let Clock::Manual(clock) = &inner.clock {
+        // It may have been moved while the one who waits got in line.
+        inner.queues.turn(clock.ticks());
         return;
     }
-    let keeper = Keeper(Some(Arc::downgrade(inner)));
+    if alarm.kept.load(Ordering::SeqCst) || alarm.kept.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let keeper = Keeper { inner: Some(Arc::downgrade(inner)), ran: false };
     #[cfg(all(feature = "wait", not(loom)))]
     if let Some(runtime) = runtime(inner) {
         runtime.spawn(keep_in_tokio(keeper));
@@ -75,8 +79,8 @@ fn runtime(inner: &Inner) -> Option<tokio::runtime::Handle> {
     let runtime = Handle::try_current().ok()?;
     let runs_by_itself = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
     let suits = runs_by_itself || matches!(inner.clock, Clock::Tokio(_));
-    let has_timers = !inner.queues.alarm.no_timers.load(Ordering::SeqCst);
-    (suits && has_timers).then_some(runtime)
+    let works = !inner.queues.alarm.no_tokio.load(Ordering::SeqCst);
+    (suits && works).then_some(runtime)
 }
 
 fn keep_in_thread(mut keeper: Keeper) {
@@ -111,13 +115,18 @@ async fn keep_in_tokio(mut keeper: Keeper) {
 }
 
 /// Whoever keeps the alarm. If it ends while somebody waits, as with its runtime, everyone is woken,
-/// and the first to ask again finds another. Empty after an orderly end.
-struct Keeper(Option<Weak<Inner>>);
+/// and the first to ask again finds another.
+struct Keeper {
+    /// None after an orderly end.
+    inner: Option<Weak<Inner>>,
+    ran: bool,
+}
 
 impl Keeper {
     /// Wakes who has to be woken, and says how long to sleep; `None` if nobody waits.
     fn turn(&mut self, waker: &Waker) -> Option<Duration> {
-        let inner = self.0.as_ref().and_then(Weak::upgrade)?;
+        let inner = self.inner.as_ref().and_then(Weak::upgrade)?;
+        self.ran = true;
         let alarm = &inner.queues.alarm;
         let former = lock(&alarm.keeper).replace(waker.clone());
         drop(former);
@@ -133,7 +142,7 @@ impl Keeper {
             alarm.kept.store(false, Ordering::SeqCst);
             let come = alarm.at.load(Ordering::SeqCst) < u64::MAX;
             if !come || alarm.kept.swap(true, Ordering::SeqCst) {
-                self.0 = None;
+                self.inner = None;
                 return None;
             }
         }
@@ -142,10 +151,11 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let Some(inner) = self.0.as_ref().and_then(Weak::upgrade) else { return };
+        let Some(inner) = self.inner.as_ref().and_then(Weak::upgrade) else { return };
         let alarm = &inner.queues.alarm;
-        if thread::panicking() {
-            alarm.no_timers.store(true, Ordering::SeqCst);
+        // A runtime that was shut down, or has no timers, never ran it.
+        if !self.ran {
+            alarm.no_tokio.store(true, Ordering::SeqCst);
         }
         alarm.kept.store(false, Ordering::SeqCst);
         inner.queues.wake_everyone();

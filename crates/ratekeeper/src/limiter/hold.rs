@@ -6,6 +6,7 @@
 use super::call::{Answer, NeedsAwait};
 use super::{Compiled, Inner, Rule, charges};
 use crate::decision::{Decision, Decisions};
+use crate::store::memory::Memory;
 use crate::store::{Charge, Receipt};
 use std::fmt;
 use std::future::IntoFuture;
@@ -43,11 +44,12 @@ impl Acquire<'_> {
         }
         limiter.leases.expire(&limiter.store, || limiter.clock.now());
         let charge = Charge::new(meter, fingerprint, cost);
-        let decision = limiter.store.charge(limiter.clock.now(), &charge);
-        limiter.observe(rule, &decision, cost);
+        let decision = limiter.store.acquire(|| limiter.clock.now(), &charge);
         let taken = decision.is_allowed() && cost > 0;
-        let one = taken.then(|| Receipt::held(&charge, &decision));
-        Permit { limiter: Arc::clone(limiter), decision, one, more: Vec::new() }
+        let held = if taken { Held::One(charge.bucket(), cost) } else { Held::Nothing };
+        let permit = Permit { limiter: Arc::clone(limiter), decision, held };
+        limiter.observe(rule, &decision, cost);
+        permit
     }
 
     fn run_several(self) -> Permit {
@@ -55,9 +57,10 @@ impl Acquire<'_> {
         let charges: Vec<Charge<'_>> = rule.charges(fingerprint, cost).collect();
         let admitted = limiter.admit(&charges, None);
         let decision = Decision::together(&admitted.decisions);
+        let held = Held::Several(held(&charges, &admitted.receipts));
+        let permit = Permit { limiter: Arc::clone(limiter), decision, held };
         limiter.observe(rule, &decision, cost);
-        let more = held(&charges, &admitted.receipts);
-        Permit { limiter: Arc::clone(limiter), decision, one: None, more }
+        permit
     }
 }
 
@@ -67,14 +70,25 @@ fn held(charges: &[Charge<'_>], receipts: &[Receipt]) -> Vec<Receipt> {
     each.map(|(_, receipt)| *receipt).collect()
 }
 
+fn release(store: &Memory, permits: &[Receipt]) {
+    permits.iter().for_each(|receipt| store.release(receipt.bucket(), receipt.units()));
+}
+
 /// Units of a concurrency limit, given back when this is dropped: at the end of a scope, in a panic,
 /// when a task is cancelled. Reads as the [`Decision`]; if that is a refusal, nothing is held.
 #[must_use = "a permit that is dropped is given back at once"]
 pub struct Permit {
     limiter: Arc<Inner>,
     decision: Decision,
-    one: Option<Receipt>,
-    more: Vec<Receipt>,
+    held: Held,
+}
+
+/// What a permit gives back.
+enum Held {
+    Nothing,
+    /// So many units of a bucket.
+    One(u64, u64),
+    Several(Vec<Receipt>),
 }
 
 impl Permit {
@@ -95,7 +109,12 @@ impl Deref for Permit {
 impl Drop for Permit {
     #[inline]
     fn drop(&mut self) {
-        self.one.iter().chain(&self.more).for_each(|receipt| self.limiter.store.release(receipt));
+        let store = &self.limiter.store;
+        match &self.held {
+            Held::Nothing => {}
+            Held::One(bucket, units) => store.release(*bucket, *units),
+            Held::Several(receipts) => release(store, receipts),
+        }
     }
 }
 
@@ -123,11 +142,12 @@ impl Reserve<'_> {
         let Reserve { limiter, rules, units } = self;
         let charges = charges(&rules, units);
         let admitted = limiter.admit(&charges, None);
-        let decisions = limiter.by_rule(&rules, &admitted.decisions, units);
         let permits = held(&charges, &admitted.receipts);
-        let receipts = admitted.receipts;
-        drop(charges);
-        Hold { limiter: Arc::clone(limiter), decisions, rules, receipts, permits, units }
+        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new()));
+        let mut hold =
+            Hold { limiter, decisions, rules, receipts: admitted.receipts, permits, units };
+        hold.decisions = hold.limiter.by_rule(&hold.rules, &admitted.decisions, units);
+        hold
     }
 }
 
@@ -165,7 +185,8 @@ impl Hold {
     /// What was not used is given back: to the window that was charged, or nowhere once that is
     /// over; to a bucket as far as it has not drained since. What was used beyond is charged without
     /// asking, as a debt of at most one burst, or for a window, one amount. Under a shaping limit a
-    /// turn can be given back only while it is the last.
+    /// turn can be given back only while it is the last, and where somebody waits in line, settling
+    /// changes nothing.
     pub fn settle(self, actual: u64) -> Settle {
         Settle { hold: self, actual }
     }
@@ -186,7 +207,7 @@ impl Deref for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.permits.iter().for_each(|receipt| self.limiter.store.release(receipt));
+        release(&self.limiter.store, &self.permits);
     }
 }
 
@@ -217,9 +238,14 @@ impl Settle {
     fn run(self) {
         let Settle { hold, actual } = &self;
         let charges = charges(&hold.rules, hold.units);
-        for (charge, receipt) in charges.iter().zip(&hold.receipts) {
-            if charge.hold().is_none() {
-                hold.limiter.settle(charge, receipt, *actual);
+        for (index, (charge, receipt)) in charges.iter().zip(&hold.receipts).enumerate() {
+            // The same key under the same rule, asked more than once, was one charge.
+            let is_same = |other: &&Receipt| other.is_beside(receipt);
+            let first = !hold.receipts[..index].iter().any(|other| is_same(&other));
+            let count = hold.receipts.iter().filter(is_same).count() as u64;
+            if first && charge.hold().is_none() {
+                let actual = actual.saturating_mul(count);
+                hold.limiter.settle(charge, &receipt.times(count), actual);
             }
         }
     }

@@ -101,7 +101,9 @@ impl Leases {
             book.by_end.remove(&(part.end, id));
         }
         let (gone, kept): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(over);
-        gone.iter().for_each(|part| store.release(&part.receipt));
+        for Part { receipt, .. } in &gone {
+            store.release(receipt.bucket(), receipt.units());
+        }
         if kept.is_empty() {
             self.room.fetch_add(1, Ordering::Relaxed);
         } else {

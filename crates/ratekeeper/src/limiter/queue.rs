@@ -4,7 +4,7 @@
 //! shards by bucket, each behind a lock; the store is charged while that lock is held, so that
 //! places are in the order of their turns. Invariants: a shard's `next` is no later than the first
 //! one who has to be woken in it; a lock here is taken before any of the store's, and in the order of
-//! the shards; nobody is woken, and no waker dropped, while one is held.
+//! the shards; nobody who waits is woken, and no waker dropped, while one is held.
 
 mod lines;
 
@@ -12,6 +12,7 @@ use super::alarm::Alarm;
 use crate::algorithm::bucket::{Arrival, Bucket};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, lock};
 use lines::{Lines, Ticket as Place, Woken};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 /// Shards: more than cores that would wait for each other.
@@ -62,8 +63,15 @@ impl Queues {
         let mut wanted: Vec<usize> = buckets.map(shard_of).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let locked = wanted.into_iter().map(|shard| (shard, lock(&self.shards[shard].lines)));
-        Held { queues: self, locked: locked.collect(), woken: Vec::new() }
+        let mut locked = wanted.into_iter().map(|shard| (shard, lock(&self.shards[shard].lines)));
+        Held { queues: self, first: locked.next(), more: locked.collect(), woken: Vec::new() }
+    }
+
+    /// Holds the lines of one bucket.
+    pub(super) fn hold_one(&self, bucket: u64) -> Held<'_> {
+        let shard = shard_of(bucket);
+        let first = Some((shard, lock(&self.shards[shard].lines)));
+        Held { queues: self, first, more: Vec::new(), woken: Vec::new() }
     }
 
     /// Whether the place still waits for its turn; if so, `waker` will be woken then.
@@ -142,7 +150,8 @@ impl Queues {
 fn wake(woken: &mut Woken) {
     for (waker, turn) in woken.drain(..) {
         if turn {
-            waker.wake();
+            // A waker that panics is its owner's fault; the others are woken all the same.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }
 }
@@ -155,7 +164,8 @@ fn shard_of(bucket: u64) -> usize {
 /// Lines that are held. When dropped, they are free first, and then those are woken whose turn it is.
 pub(super) struct Held<'a> {
     queues: &'a Queues,
-    locked: Vec<(usize, MutexGuard<'a, Lines>)>,
+    first: Option<(usize, MutexGuard<'a, Lines>)>,
+    more: Vec<(usize, MutexGuard<'a, Lines>)>,
     woken: Woken,
 }
 
@@ -193,11 +203,11 @@ impl Held<'_> {
         })
     }
 
-    /// Moves a line up by as many units, but not before `now`; returns where its end is then, if it
-    /// can move.
-    pub(super) fn hasten(&mut self, bucket: u64, units: u64, now: u64) -> Option<Arrival> {
+    /// Gives the first of a line its turn now; returns where the end of the line is then.
+    pub(super) fn begin_now(&mut self, bucket: u64, now: u64) -> Option<Arrival> {
         self.change(bucket, |lines, woken| {
-            let end = lines.hasten(bucket, units, now);
+            lines.release(bucket, now, woken);
+            let end = lines.begin_now(bucket, now);
             lines.release(bucket, now, woken);
             end
         })
@@ -214,8 +224,8 @@ impl Held<'_> {
 
     fn change<R>(&mut self, bucket: u64, change: impl FnOnce(&mut Lines, &mut Woken) -> R) -> R {
         let shard = shard_of(bucket);
-        let at = self.locked.partition_point(|(other, _)| *other < shard);
-        let lines = &mut self.locked[at].1;
+        let held = self.first.iter_mut().chain(&mut self.more).find(|(held, _)| *held == shard);
+        let Some((_, lines)) = held else { return self.queues.with(shard, change) };
         let done = change(lines, &mut self.woken);
         self.queues.note_next(shard, lines);
         done
@@ -224,7 +234,8 @@ impl Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.locked.clear();
+        self.first = None;
+        self.more.clear();
         wake(&mut self.woken);
     }
 }

@@ -121,8 +121,8 @@ impl Rule {
     }
 
     /// Gives `units` back to `key`, at most what it has used. Of a shaping limit these are the latest
-    /// turns, or, where somebody waits, time: the line moves up. Permits are not given back like
-    /// this.
+    /// turns; where somebody waits in line, the turns before were used, and nothing is given back.
+    /// Permits are not given back like this either.
     pub fn refund(&self, key: impl Key, units: u64) -> Call<'_> {
         self.call(&key, Action::Refund(units))
     }

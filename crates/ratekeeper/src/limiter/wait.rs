@@ -3,6 +3,7 @@
 //! Invariants: nothing is charged before the first poll; whoever stops waiting leaves no place in a
 //! line and no waker behind.
 
+use super::admit::Turn;
 use super::queue::{Sleeper, Ticket};
 use super::{Rule, alarm};
 use crate::decision::Decision;
@@ -97,24 +98,30 @@ impl Waiting<'_> {
             let decision = limiter.charge_at(start, rule, fingerprint, cost);
             return self.sleep_on(decision, start, until, waker);
         }
-        let patience = until.saturating_sub(start);
-        let charges: Vec<Charge<'_>> =
-            rule.charges(fingerprint, cost).map(|charge| charge.patience(patience)).collect();
-        let admitted = limiter.admit_by_name(&charges, Some(waker));
-        let decision = Decision::together(&admitted.decisions);
+        let Turn { decision, ticket, behind, now } = match &rule.meters[..] {
+            [meter] if meter.pace().is_some() => {
+                let charge = Charge::new(meter, fingerprint, cost).until(until);
+                limiter.admit_turn(&charge, Some(waker))
+            }
+            _ => {
+                let charges = rule.charges(fingerprint, cost);
+                let charges: Vec<_> = charges.map(|charge| charge.until(until)).collect();
+                limiter.admit_by_name(&charges, Some(waker)).turn()
+            }
+        };
         let turn = decision.delay().filter(|_| cost > 0).unwrap_or_default();
-        self.state = match admitted.ticket {
+        self.state = match ticket {
             Some(ticket) => State::InLine(ticket, decision),
             None if !turn.is_zero() => {
-                let tick = admitted.now + u64::try_from(turn.as_micros()).unwrap_or(u64::MAX);
+                let tick = now + u64::try_from(turn.as_micros()).unwrap_or(u64::MAX);
                 State::Told(limiter.queues.sleep(tick, waker), decision)
             }
-            None if decision.is_allowed() && admitted.behind => {
+            None if decision.is_allowed() && behind => {
                 waker.wake_by_ref();
                 State::Behind(decision)
             }
             None if decision.shapes => return Some(decision),
-            None => return self.sleep_on(decision, admitted.now, until, waker),
+            None => return self.sleep_on(decision, now, until, waker),
         };
         None
     }
@@ -154,6 +161,7 @@ impl Waiting<'_> {
                 (limiter.queues.sleeps(sleeper, limiter.clock.now(), waker), *decision)
             }
             State::Behind(decision) => (false, *decision),
+            // Not to be asked here, or not any more.
             State::Asks | State::Sleeps(_) | State::Done => return Poll::Pending,
         };
         if waits {
@@ -187,42 +195,25 @@ impl Future for Waiting<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Decision> {
         let (this, waker) = (self.get_mut(), context.waker());
         let limiter = &this.wait.rule.limiter;
-        loop {
-            let asleep = match &this.state {
-                State::Asks => None,
-                State::Sleeps(sleeper) => {
-                    Some(limiter.queues.sleeps(sleeper, limiter.clock.now(), waker))
-                }
-                _ => {
-                    alarm::keep(limiter);
-                    return this.poll_turn(waker);
-                }
-            };
-            match asleep {
-                Some(true) => {
-                    alarm::keep(limiter);
-                    return Poll::Pending;
-                }
-                Some(false) => {
-                    this.leave();
-                    this.state = State::Asks;
-                }
-                // Once in line it looks again: the time may have come while it got there.
-                None => {
-                    let decision = this.ask(waker);
-                    if let Some(decision) = decision.or(this.admitted()) {
-                        limiter.observe(&this.wait.rule.rule, &decision, this.wait.cost);
-                    }
-                    if let Some(decision) = decision {
-                        this.state = State::Done;
-                        return Poll::Ready(decision);
-                    }
-                    if matches!(this.state, State::Behind(_)) {
-                        return Poll::Pending;
-                    }
-                }
+        let asks = match &this.state {
+            State::Asks => true,
+            State::Sleeps(sleeper) => !limiter.queues.sleeps(sleeper, limiter.clock.now(), waker),
+            _ => false,
+        };
+        if asks {
+            this.leave();
+            let decision = this.ask(waker);
+            if let Some(decision) = decision.or(this.admitted()) {
+                limiter.observe(&this.wait.rule.rule, &decision, this.wait.cost);
             }
+            if let Some(decision) = decision {
+                return Poll::Ready(decision);
+            }
+        } else if let Poll::Ready(decision) = this.poll_turn(waker) {
+            return Poll::Ready(decision);
         }
+        alarm::keep(limiter);
+        Poll::Pending
     }
 }
 

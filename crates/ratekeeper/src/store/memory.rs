@@ -111,6 +111,26 @@ impl Memory {
         }
     }
 
+    /// Charges one bucket that shapes; if it admits, and is the key's own, says when the charge will
+    /// have drained.
+    pub(crate) fn charge_turn(&self, now: u64, charge: &Charge<'_>) -> (Decision, Option<Arrival>) {
+        let turn = || self.shard(charge).charge_turn(now, charge);
+        let found = turn().or_else(|| if self.relieve(now, charge.bucket) { turn() } else { None });
+        match found {
+            Some((verdict, until)) => (charge.decision(verdict, Source::Store), until),
+            None => (self.charge_shared(now, charge), None),
+        }
+    }
+
+    /// Takes units of one bucket that gives permits. Time plays a part only if the bucket is new.
+    #[inline]
+    pub(crate) fn acquire(&self, now: impl FnOnce() -> u64, charge: &Charge<'_>) -> Decision {
+        match self.shard(charge).acquire(charge) {
+            Some(verdict) => charge.decision(verdict, Source::Store),
+            None => self.charge(now(), charge),
+        }
+    }
+
     /// Charges all buckets, or none if one refuses. Each decision is its bucket's own; if all admit,
     /// there is a receipt for each charge.
     pub(crate) fn charge_all(
@@ -134,8 +154,8 @@ impl Memory {
 
     /// Gives back units that were held.
     #[inline]
-    pub(crate) fn release(&self, receipt: &Receipt) {
-        self.shard_with(receipt).release(receipt.bucket, receipt.held);
+    pub(crate) fn release(&self, bucket: u64, units: u64) {
+        self.shards[self.shard_of(bucket)].0.release(bucket, units);
     }
 
     #[inline]
@@ -198,6 +218,16 @@ impl Memory {
             && let Some(verdict) = self.shard(charge).charge(now, charge)
         {
             return charge.decision(verdict, Source::Store);
+        }
+        self.charge_shared(now, charge)
+    }
+
+    /// Charges the bucket that newcomers share. Permits are not shared: whoever holds some there could
+    /// take as many again once there is room for a bucket of its own.
+    fn charge_shared(&self, now: u64, charge: &Charge<'_>) -> Decision {
+        if charge.hold().is_some() {
+            self.overflowed.fetch_add(1, Ordering::Relaxed);
+            return charge.decision(NO_ROOM, Source::Overflow);
         }
         let shared = self.shards[self.overflow()].0.charge(now, &charge.shared());
         self.overflowed.fetch_add(1, Ordering::Relaxed);

@@ -6,4 +6,5 @@
 mod anchors;
 mod any_algorithm;
 mod buckets;
+mod queues;
 mod windows;

@@ -8,7 +8,7 @@
 //! that none is woken or dropped under the lock.
 
 use crate::algorithm::bucket::{Arrival, Bucket};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::task::Waker;
 
@@ -23,6 +23,9 @@ pub(super) struct Ticket {
     place: u32,
     number: u64,
 }
+
+/// Places that a shard keeps memory for when nobody waits.
+const PLACES_KEPT: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Lines {
@@ -46,7 +49,9 @@ struct Line {
     /// Units of all places, and of the gaps in front of told ones.
     units: u64,
     waiters: u32,
-    told: u32,
+    /// The told places, in order, and how many of them there were before, counted around.
+    told: VecDeque<u32>,
+    passed: u32,
 }
 
 struct Place {
@@ -54,6 +59,8 @@ struct Place {
     number: u64,
     cost: u64,
     who: Who,
+    /// How many told places there ever were in front of it, counted around.
+    told: u32,
     before: Option<u32>,
     behind: Option<u32>,
 }
@@ -86,8 +93,8 @@ impl Lines {
         let number = self.places[place as usize].number;
         let line = self.lines.entry(bucket).or_insert_with(|| {
             self.due.insert((start.up(), bucket));
-            let (units, waiters, told) = (0, 0, 0);
-            Line { pace: *pace, start, first: place, last: place, units, waiters, told }
+            let (units, waiters, told, passed) = (0, 0, VecDeque::new(), 0);
+            Line { pace: *pace, start, first: place, last: place, units, waiters, told, passed }
         });
         line.waiters += 1;
         self.append(bucket, place, cost);
@@ -99,7 +106,7 @@ impl Lines {
         if self.lines.contains_key(&bucket) {
             let place = self.place(cost, Who::Told(0));
             self.append(bucket, place, cost);
-            self.lines.entry(bucket).and_modify(|line| line.told += 1);
+            self.lines.entry(bucket).and_modify(|line| line.told.push_back(place));
         }
     }
 
@@ -145,23 +152,27 @@ impl Lines {
         if place.number != ticket.number {
             return None;
         }
-        let cost = place.cost;
-        let line = self.lines.get(&ticket.bucket)?;
+        let (cost, told) = (place.cost, place.told);
+        let line = self.lines.get_mut(&ticket.bucket)?;
         let end = line.pace.later(line.start, line.units - cost);
-        let stays = line.told > 0 && self.widen_gap(ticket, cost);
+        // What is given up in front of a place that was told its turn is lost: that one stays.
+        let fixed = line.told.get(told.wrapping_sub(line.passed) as usize).copied();
+        if let Some(Who::Told(gap)) = fixed.map(|fixed| &mut self.places[fixed as usize].who) {
+            *gap += cost;
+            line.units += cost;
+        }
         self.remove(ticket.bucket, ticket.place, false, woken);
-        (!stays).then_some(end)
+        fixed.is_none().then_some(end)
     }
 
-    /// Moves the first of a line up by as many units, but not before `now`, and all behind follow;
-    /// returns where the end of the line is now. `None` if somebody in it was told its turn.
-    pub(super) fn hasten(&mut self, bucket: u64, units: u64, now: u64) -> Option<Arrival> {
-        let line = self.lines.get_mut(&bucket).filter(|line| line.told == 0)?;
-        let start = line.pace.earlier(line.start, units, now);
+    /// Gives the first of a line its turn now, and all behind follow, also those who were told another
+    /// one; returns where the end of the line is then.
+    pub(super) fn begin_now(&mut self, bucket: u64, now: u64) -> Option<Arrival> {
+        let line = self.lines.get_mut(&bucket)?;
         self.due.remove(&(line.start.up(), bucket));
-        self.due.insert((start.up(), bucket));
-        line.start = start;
-        Some(line.pace.later(start, line.units))
+        self.due.insert((now, bucket));
+        line.start = Arrival { tick: now, part: 0 };
+        Some(line.pace.later(line.start, line.units))
     }
 
     pub(super) fn is_waiting(&self, bucket: u64) -> bool {
@@ -200,7 +211,8 @@ impl Lines {
     /// A place that is in no line yet.
     fn place(&mut self, cost: u64, who: Who) -> u32 {
         self.numbers += 1;
-        let place = Place { number: self.numbers, cost, who, before: None, behind: None };
+        let (told, before, behind) = (0, None, None);
+        let place = Place { number: self.numbers, cost, who, told, before, behind };
         match self.free {
             Some(index) => {
                 self.free = self.places[index as usize].behind;
@@ -218,26 +230,12 @@ impl Lines {
     fn append(&mut self, bucket: u64, place: u32, cost: u64) {
         let Some(line) = self.lines.get_mut(&bucket) else { return };
         line.units += cost;
+        self.places[place as usize].told = line.passed.wrapping_add(line.told.len() as u32);
         if line.last != place {
             self.places[line.last as usize].behind = Some(place);
             self.places[place as usize].before = Some(line.last);
             line.last = place;
         }
-    }
-
-    /// What is given up is lost if a place behind was told its turn: it stays where it is.
-    fn widen_gap(&mut self, ticket: Ticket, cost: u64) -> bool {
-        let mut next = self.places[ticket.place as usize].behind;
-        while let Some(index) = next {
-            let place = &mut self.places[index as usize];
-            if let Who::Told(gap) = &mut place.who {
-                *gap += cost;
-                self.lines.entry(ticket.bucket).and_modify(|line| line.units += cost);
-                return true;
-            }
-            next = place.behind;
-        }
-        false
     }
 
     /// Takes a place out of its line: its turn has come, and the next one's is when it has drained;
@@ -251,7 +249,11 @@ impl Lines {
                 line.waiters -= 1;
                 woken.push((waker, passes));
             }
-            Who::Told(_) | Who::Free => line.told -= 1,
+            // Told places do not leave, so it is the first of them.
+            Who::Told(_) | Who::Free => {
+                line.told.pop_front();
+                line.passed = line.passed.wrapping_add(1);
+            }
         }
         match before {
             Some(before) => self.places[before as usize].behind = behind,
@@ -278,18 +280,21 @@ impl Lines {
     fn end(&mut self, bucket: u64) {
         let Some(line) = self.lines.remove(&bucket) else { return };
         self.due.remove(&(line.start.up(), bucket));
-        let mut next = (line.told > 0).then_some(line.first);
+        let mut next = (!line.told.is_empty()).then_some(line.first);
         while let Some(index) = next {
             next = self.take(index).behind;
         }
         if self.lines.is_empty() {
-            (self.places, self.free) = (Vec::new(), None);
+            self.free = None;
+            self.places.clear();
+            self.places.shrink_to(PLACES_KEPT);
         }
     }
 
     /// Empties a place.
     fn take(&mut self, index: u32) -> Place {
-        let free = Place { number: 0, cost: 0, who: Who::Free, before: None, behind: self.free };
+        let (before, behind) = (None, self.free);
+        let free = Place { number: 0, cost: 0, who: Who::Free, told: 0, before, behind };
         self.free = Some(index);
         mem::replace(&mut self.places[index as usize], free)
     }

@@ -43,10 +43,10 @@ impl Arriving for &Bucket {
     }
 }
 
-/// A queue, asked by a caller who waits no longer than `patience`.
+/// A queue, asked by a caller who waits no longer than `until` a tick.
 pub(super) struct Turn<'a> {
     pub(super) shaping: &'a Shaping,
-    pub(super) patience: u64,
+    pub(super) until: u64,
 }
 
 impl Arriving for Turn<'_> {
@@ -55,7 +55,7 @@ impl Arriving for Turn<'_> {
     }
 
     fn charge(&self, arrival: Arrival, now: u64, cost: u64) -> (Verdict, Arrival) {
-        self.shaping.charge(arrival, now, cost, self.patience)
+        self.shaping.charge(arrival, now, cost, self.until.saturating_sub(now))
     }
 
     fn refund(&self, arrival: Arrival, now: u64, units: u64) -> (Verdict, Arrival) {

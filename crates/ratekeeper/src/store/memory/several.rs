@@ -111,7 +111,7 @@ impl<'m, 'c> Request<'m, 'c> {
     }
 
     fn decision(&self, index: usize, verdict: Verdict) -> Decision {
-        let shared = self.is_shared(index);
+        let shared = self.is_shared(index) || verdict == NO_ROOM;
         self.charges[index].decision(verdict, if shared { Source::Overflow } else { Source::Store })
     }
 
@@ -138,7 +138,11 @@ impl<'m, 'c> Request<'m, 'c> {
     fn place(&mut self) {
         let mut mine: Vec<u64> = self.charges.iter().map(|charge| charge.bucket).collect();
         for index in 0..mine.len() {
-            if self.charges[index].cost > 0 && !self.place_one(index, &mine) {
+            if self.charges[index].cost > 0
+                && !self.place_one(index, &mine)
+                // Permits are not shared.
+                && self.charges[index].hold().is_none()
+            {
                 self.share(index);
                 mine[index] = self.charges[index].bucket;
                 self.place_one(index, &mine);

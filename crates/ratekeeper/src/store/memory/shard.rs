@@ -45,18 +45,16 @@ macro_rules! with_words {
                     $on_words
                 }
             },
-            Kind::Shaping(shaping) => {
-                match Narrow::new(Turn { shaping, patience: $charge.patience }) {
-                    Ok($algorithm) => {
-                        let $table = $one;
-                        $on_words
-                    }
-                    Err($algorithm) => {
-                        let $table = $two;
-                        $on_words
-                    }
+            Kind::Shaping(shaping) => match Narrow::new(Turn { shaping, until: $charge.until }) {
+                Ok($algorithm) => {
+                    let $table = $one;
+                    $on_words
                 }
-            }
+                Err($algorithm) => {
+                    let $table = $two;
+                    $on_words
+                }
+            },
             Kind::Concurrency($algorithm) => {
                 let $table = $one;
                 $on_words
@@ -108,6 +106,55 @@ impl Shard {
             }
             Some(verdict)
         })
+    }
+
+    /// Charges a queue, and if it admits, says when the charge will have drained. `None`, and nothing
+    /// done, if it is new and there is no room for it.
+    pub(super) fn charge_turn(
+        &self,
+        now: u64,
+        charge: &Charge<'_>,
+    ) -> Option<(Verdict, Option<Arrival>)> {
+        let (bucket, cost) = (charge.bucket, charge.cost);
+        with_words!(charge, &self.one, &self.two,
+        _log => None,
+        |slots, algorithm| {
+            let (mut held, mut book) = (slots.hold(bucket), None);
+            if held.is_none() {
+                book = Some(self.book());
+                held = slots.hold(bucket);
+            }
+            if let Some(book) = book.as_mut().filter(|_| held.is_none()) {
+                let (verdict, _) = algorithm.charge_words(Default::default(), now, cost);
+                if !verdict.allowed() || cost == 0 {
+                    return Some((verdict, None));
+                }
+                // The book is open until it was charged: before that, others could take its place.
+                if !self.place(book, now, charge, &[bucket]) {
+                    return None;
+                }
+                held = slots.hold(bucket);
+            }
+            let mut held = held?;
+            let (verdict, words) = algorithm.charge_words(held.words(), now, cost);
+            if !verdict.allowed() || cost == 0 {
+                return Some((verdict, None));
+            }
+            held.write(words, algorithm.stays(&verdict));
+            Some((verdict, Some(algorithm.stamp(words).into())))
+        })
+    }
+
+    /// Takes units of a bucket that gives permits, if it is here.
+    #[inline]
+    pub(super) fn acquire(&self, charge: &Charge<'_>) -> Option<Verdict> {
+        let Kind::Concurrency(concurrency) = &charge.meter.kind else { return None };
+        let mut held = self.one.hold(charge.bucket)?;
+        let (verdict, words) = concurrency.charge_words(held.words(), 0, charge.cost);
+        if verdict.allowed() {
+            held.write(words, true);
+        }
+        Some(verdict)
     }
 
     /// What a charge would say; writes nothing.
