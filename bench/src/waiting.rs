@@ -96,7 +96,8 @@ fn show(rows: &[Row], rounds: &[Vec<Round>]) {
         let (rate, (cost, spread)) = (middle(|round| round.rate).0, middle(|round| round.cost));
         let ratio = ratio(own, &rounds[0], |round| round.cost).0;
         println!(
-            "| {name} | {rate:.0} | {p50:.0} | {p99:.0} | {most:.0} | {early} | {cost:.2} | {spread:.0} % | {ratio:.2} |"
+            "| {name} | {rate:.0} | {p50:.0} | {p99:.0} | {most:.0} | {early} \
+             | {cost:.2} | {spread:.0} % | {ratio:.2} |"
         );
     }
 }

@@ -65,8 +65,7 @@ fn a_told_place_stays_where_it_is() {
     assert!(!key.leave(SECOND / 2, 3), "it does not wait");
     assert_eq!(key.give_back(SECOND / 2, 1).reset_after, 9 * SECOND / 2);
     assert_eq!(key.releases(3 * SECOND), [(0, 0), (2, SECOND)], "the line does not move");
-    key.give_back(3 * SECOND, 1);
-    assert_eq!(key.releases(9 * SECOND), [(4, 3 * SECOND)], "what was told is released now");
+    assert_eq!(key.releases(9 * SECOND), [(4, 4 * SECOND)], "behind what was told");
 }
 
 /// Goal: a spacing that is no whole number of ticks is kept exactly, and told rounded up.
@@ -106,24 +105,37 @@ fn a_longest_wait_refuses_until_it_is_kept() {
     assert_eq!(key.ask(166_667, 1, None).delay, 500_000);
 }
 
-/// Goal: units given back shorten the work in front of the first waiter, not beyond now.
-/// Method: a charge of three at zero, and two waiters behind it.
+/// Goal: units given back shorten the work to be done, not beyond now; where somebody waits they move
+/// nothing.
+/// Method: a charge of three at zero, alone, and with two waiters behind it.
 #[test]
-fn what_is_given_back_lets_the_waiters_start_earlier() {
-    let mut key = slow();
-    for cost in [3, 1, 1] {
-        key.ask(0, cost, None);
-    }
-    assert_eq!(key.give_back(SECOND, 1).reset_after, 3 * SECOND);
-    let now = 3 * SECOND / 2;
-    assert_eq!(key.give_back(now, 5).reset_after, 2 * SECOND);
-    assert_eq!(key.releases(9 * SECOND), [(0, 0), (1, now), (2, now + SECOND)]);
-
+fn what_is_given_back_moves_nobody_who_waits() {
     let mut alone = slow();
     alone.ask(0, 3, None);
     assert_eq!(alone.give_back(SECOND, 1).reset_after, SECOND);
     assert_eq!(alone.give_back(SECOND, 9).reset_after, 0);
     assert_eq!(alone.ask(SECOND, 1, None).delay, 0);
+
+    let mut key = slow();
+    for cost in [3, 1, 1] {
+        key.ask(0, cost, None);
+    }
+    assert_eq!(key.give_back(SECOND, 5).reset_after, 4 * SECOND);
+    assert_eq!(key.releases(9 * SECOND), [(0, 0), (1, 3 * SECOND), (2, 4 * SECOND)]);
+}
+
+/// Goal: a reset gives the first who waits its turn now, and the others follow at their pace.
+/// Method: a charge of three at zero, two waiters behind it, and a reset in the middle of a second.
+#[test]
+fn a_reset_begins_the_line_now() {
+    let mut key = slow();
+    for cost in [3, 2, 1] {
+        key.ask(0, cost, None);
+    }
+    let now = 3 * SECOND / 2;
+    key.reset(now);
+    assert_eq!(key.peek(now).reset_after, 3 * SECOND);
+    assert_eq!(key.releases(9 * SECOND), [(0, 0), (1, now), (2, now + 2 * SECOND)]);
 }
 
 /// Goal: while nobody leaves and there is no longest wait, a queue answers as the bucket does, also

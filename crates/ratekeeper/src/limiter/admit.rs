@@ -118,8 +118,9 @@ impl Inner {
         let peeks: Vec<Charge<'_>> = charges.iter().map(Charge::peek).collect();
         let mut admitted = self.admit(&peeks, None);
         for (charge, decision) in charges.iter().zip(&mut admitted.decisions) {
-            if charge.hold().is_some() && charge.cost() <= decision.limit {
-                decision.verdict.retry_after = Retry::UNKNOWN;
+            if charge.hold().is_some() {
+                let never = charge.cost() > decision.limit;
+                decision.verdict.retry_after = if never { Retry::NEVER } else { Retry::UNKNOWN };
                 decision.source = Source::Overflow;
             }
         }

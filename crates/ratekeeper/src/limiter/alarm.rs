@@ -1,9 +1,8 @@
 //! The one alarm of a limiter: wakes whoever waits when the time has come.
 //!
-//! It is kept by a task of the tokio runtime in which somebody first waits (feature `wait`), if that
-//! has threads of its own, else by a thread, and only while somebody waits; a clock that is moved by
-//! hand needs no keeper. Invariant: `at` is no later than the first one who has to be woken, once the
-//! keeper sleeps.
+//! It is kept by a thread, and only while somebody waits. Where tokio has the time (feature `wait`)
+//! it is a task, since that time may stand still; a clock that is moved by hand needs no keeper.
+//! Invariant: `at` is no later than the first one who has to be woken, once the keeper sleeps.
 
 use super::Inner;
 use crate::clock::Clock;
@@ -16,8 +15,9 @@ use std::time::Duration;
 /// The keeper looks around at least this often, so that it ends soon after the last one left.
 const NAP_MAX: Duration = Duration::from_secs(1);
 
-/// A thread sleeps at least this long, so that turns close to each other come with one wake-up.
-const NAP_MIN: Duration = Duration::from_micros(500);
+/// A thread sleeps at least this long, so that turns close to each other come with one wake-up: waking
+/// takes more than all else together.
+const NAP_MIN: Duration = Duration::from_millis(1);
 
 pub(crate) struct Alarm {
     at: AtomicU64,
@@ -63,24 +63,15 @@ pub(super) fn keep(inner: &Arc<Inner>) {
     }
     let keeper = Keeper { inner: Some(Arc::downgrade(inner)), ran: false };
     #[cfg(all(feature = "wait", not(loom)))]
-    if let Some(runtime) = runtime(inner) {
+    if let Clock::Tokio(_) = &inner.clock
+        && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        && !alarm.no_tokio.load(Ordering::SeqCst)
+    {
         runtime.spawn(keep_in_tokio(keeper));
         return;
     }
     // Where no thread can be had, whoever waits asks again and again.
     let _ = thread::Builder::new().name("ratekeeper".into()).spawn(move || keep_in_thread(keeper));
-}
-
-/// The runtime to keep the alarm in, if there is a good one. One that runs only while somebody blocks
-/// on it is not: others may wait when nobody does. But where it has the time, it must be that.
-#[cfg(all(feature = "wait", not(loom)))]
-fn runtime(inner: &Inner) -> Option<tokio::runtime::Handle> {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    let runtime = Handle::try_current().ok()?;
-    let runs_by_itself = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
-    let suits = runs_by_itself || matches!(inner.clock, Clock::Tokio(_));
-    let works = !inner.queues.alarm.no_tokio.load(Ordering::SeqCst);
-    (suits && works).then_some(runtime)
 }
 
 fn keep_in_thread(mut keeper: Keeper) {

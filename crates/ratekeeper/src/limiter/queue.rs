@@ -7,6 +7,7 @@
 //! the shards; nobody who waits is woken, and no waker dropped, while one is held.
 
 mod lines;
+mod sleepers;
 
 use super::alarm::Alarm;
 use crate::algorithm::bucket::{Arrival, Bucket};
@@ -86,20 +87,20 @@ impl Queues {
     /// Sleeps until `tick`.
     pub(super) fn sleep(&self, tick: u64, waker: &Waker) -> Sleeper {
         let shard = self.sleeper.fetch_add(1, Ordering::Relaxed) as usize % SHARDS;
-        let number = self.with(shard, |lines, _| lines.sleep(tick, waker.clone()));
+        let number = self.with(shard, |lines, _| lines.sleepers.sleep(tick, waker.clone()));
         Sleeper { shard, at: (tick, number) }
     }
 
     /// Whether the time has not come yet; if so, `waker` will be woken then.
     pub(super) fn sleeps(&self, sleeper: &Sleeper, now: u64, waker: &Waker) -> bool {
         let Sleeper { shard, at } = *sleeper;
-        now < at.0 && self.with(shard, |lines, woken| lines.sleeps(at, waker, woken))
+        now < at.0 && self.with(shard, |lines, woken| lines.sleepers.sleeps(at, waker, woken))
     }
 
     /// Sleeps no longer.
     pub(super) fn rise(&self, sleeper: &Sleeper) {
         let Sleeper { shard, at } = *sleeper;
-        self.with(shard, |lines, woken| lines.rise(at, woken));
+        self.with(shard, |lines, woken| lines.sleepers.rise(at, woken));
     }
 
     /// Wakes everyone whose time has come, and says when the next one's does; `u64::MAX` if nobody

@@ -8,6 +8,7 @@
 //! share one are 3 in a million; nobody outside the process can search for such a pair.
 
 mod arrivals;
+mod back;
 mod budget;
 mod line;
 mod logs;

@@ -7,6 +7,7 @@
 //! has the turn of the first place of each line, and nothing else; wakers leave by `Woken` alone, so
 //! that none is woken or dropped under the lock.
 
+use super::sleepers::Sleepers;
 use crate::algorithm::bucket::{Arrival, Bucket};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
@@ -35,8 +36,7 @@ pub(super) struct Lines {
     places: Vec<Place>,
     /// The first of the free places, each of which names the next.
     free: Option<u32>,
-    /// Who sleeps until a time that nothing changes.
-    sleepers: BTreeMap<(u64, u64), Waker>,
+    pub(super) sleepers: Sleepers,
     numbers: u64,
 }
 
@@ -76,8 +76,7 @@ impl Lines {
     /// When somebody has to be woken next; `u64::MAX` if nobody waits.
     pub(super) fn next(&self) -> u64 {
         let due = self.due.first().map_or(u64::MAX, |(tick, _)| *tick);
-        let slept = self.sleepers.first_key_value().map_or(u64::MAX, |((tick, _), _)| *tick);
-        due.min(slept)
+        due.min(self.sleepers.next())
     }
 
     /// Puts a waiter of `cost` units at the end of the line; its turn is at `start`, if there is no
@@ -140,7 +139,7 @@ impl Lines {
                     Some(first) => self.remove(bucket, first, true, woken),
                     None => _ = self.due.remove(&(tick, bucket)),
                 }
-            } else if let Some((_, waker)) = self.sleepers.pop_first() {
+            } else if let Some(waker) = self.sleepers.pop() {
                 woken.push((waker, true));
             }
         }
@@ -179,33 +178,13 @@ impl Lines {
         self.lines.contains_key(&bucket)
     }
 
-    /// Sleeps until `tick`; the number tells this sleeper from others.
-    pub(super) fn sleep(&mut self, tick: u64, waker: Waker) -> u64 {
-        self.numbers += 1;
-        self.sleepers.insert((tick, self.numbers), waker);
-        self.numbers
-    }
-
-    /// Whether the sleeper still sleeps; if so, `waker` will be woken.
-    pub(super) fn sleeps(&mut self, at: (u64, u64), waker: &Waker, woken: &mut Woken) -> bool {
-        let Some(known) = self.sleepers.get_mut(&at) else { return false };
-        if !known.will_wake(waker) {
-            woken.push((mem::replace(known, waker.clone()), false));
-        }
-        true
-    }
-
-    pub(super) fn rise(&mut self, at: (u64, u64), woken: &mut Woken) {
-        woken.extend(self.sleepers.remove(&at).map(|waker| (waker, false)));
-    }
-
     /// Everyone who waits, to be asked again.
     pub(super) fn everyone(&self, woken: &mut Woken) {
         let waiting = self.places.iter().filter_map(|place| match &place.who {
             Who::Waits(waker) => Some(waker),
             _ => None,
         });
-        woken.extend(waiting.chain(self.sleepers.values()).map(|waker| (waker.clone(), true)));
+        woken.extend(waiting.chain(self.sleepers.everyone()).map(|waker| (waker.clone(), true)));
     }
 
     /// A place that is in no line yet.

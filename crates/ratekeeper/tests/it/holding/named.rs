@@ -189,6 +189,18 @@ fn names_have_a_bound() {
     assert!(rule.try_check("alice").unwrap().is_refused());
 }
 
+/// Goal: a cost above the limit is refused for ever, also where there is no room for another name.
+/// Method: ask for 101 of 100, by one call and the other, when all names are taken.
+#[test]
+fn a_cost_above_the_limit_is_refused_where_names_are_out() {
+    let (limiter, _clock, _taken) = full(60);
+    let never = limiter.rule("rule").unwrap().check("alice").cost(101).try_now().unwrap();
+    assert!(never.is_refused(), "{never}");
+    assert!(never.is_never());
+    let joint = limiter.check_all([("rule", "bob")]).unwrap().cost(101).try_now().unwrap();
+    assert!(joint.is_never());
+}
+
 /// Goal: names whose time is over make room for others, at once.
 /// Method: let all of them end; the very next check gets in.
 #[test]
