@@ -30,7 +30,8 @@ impl Permits {
 impl Contender for Permits {
     #[inline]
     fn check(&self, key: &String) -> bool {
-        self.0.acquire(key).try_now().is_ok_and(|permit| permit.is_allowed())
+        let Ok(permit) = self.0.acquire(key).try_now() else { return false };
+        permit.is_allowed()
     }
 }
 

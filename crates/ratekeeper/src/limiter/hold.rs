@@ -10,6 +10,7 @@ use crate::store::memory::Memory;
 use crate::store::{Charge, Receipt};
 use std::fmt;
 use std::future::IntoFuture;
+use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub struct Acquire<'a> {
     pub(super) cost: u64,
 }
 
-impl Acquire<'_> {
+impl<'a> Acquire<'a> {
     /// Units that the request takes.
     pub fn cost(mut self, cost: u64) -> Self {
         self.cost = cost;
@@ -31,12 +32,12 @@ impl Acquire<'_> {
 
     /// The permit, without await.
     #[inline]
-    pub fn try_now(self) -> Result<Permit, NeedsAwait> {
+    pub fn try_now(self) -> Result<Permit<'a>, NeedsAwait> {
         Ok(self.run())
     }
 
     #[inline]
-    pub(super) fn run(self) -> Permit {
+    pub(super) fn run(self) -> Permit<'a> {
         let Acquire { rule: Rule { limiter, rule }, fingerprint, cost } = self;
         let [meter] = &rule.meters[..] else { return self.run_several() };
         if meter.hold().is_none() {
@@ -47,18 +48,18 @@ impl Acquire<'_> {
         let decision = limiter.store.acquire(|| limiter.clock.now(), &charge);
         let taken = decision.is_allowed() && cost > 0;
         let held = if taken { Held::One(charge.bucket(), cost) } else { Held::Nothing };
-        let permit = Permit { limiter: Arc::clone(limiter), decision, held };
+        let permit = Permit { limiter: Handle::Borrowed(limiter), decision, held };
         limiter.observe(rule, &decision, cost);
         permit
     }
 
-    fn run_several(self) -> Permit {
+    fn run_several(self) -> Permit<'a> {
         let Acquire { rule: Rule { limiter, rule }, fingerprint, cost } = self;
         let charges: Vec<Charge<'_>> = rule.charges(fingerprint, cost).collect();
         let admitted = limiter.admit(&charges, None);
         let decision = Decision::together(&admitted.decisions);
         let held = Held::Several(held(&charges, &admitted.receipts));
-        let permit = Permit { limiter: Arc::clone(limiter), decision, held };
+        let permit = Permit { limiter: Handle::Borrowed(limiter), decision, held };
         limiter.observe(rule, &decision, cost);
         permit
     }
@@ -76,11 +77,20 @@ fn release(store: &Memory, permits: &[Receipt]) {
 
 /// Units of a concurrency limit, given back when this is dropped: at the end of a scope, in a panic,
 /// when a task is cancelled. Reads as the [`Decision`]; if that is a refusal, nothing is held.
+///
+/// It borrows the rule, which costs nothing; [`into_owned`](Permit::into_owned) makes one that can go
+/// into another task or the body of an answer.
 #[must_use = "a permit that is dropped is given back at once"]
-pub struct Permit {
-    limiter: Arc<Inner>,
+pub struct Permit<'a> {
+    limiter: Handle<'a>,
     decision: Decision,
     held: Held,
+}
+
+/// Sharing the count of a limiter's owners would take as long as all else, on several cores.
+enum Handle<'a> {
+    Borrowed(&'a Arc<Inner>),
+    Owned(Arc<Inner>),
 }
 
 /// What a permit gives back.
@@ -91,14 +101,28 @@ enum Held {
     Several(Vec<Receipt>),
 }
 
-impl Permit {
+impl Permit<'_> {
     /// The decision.
     pub fn decision(&self) -> Decision {
         self.decision
     }
+
+    /// The same permit, without the rule that it was taken from.
+    pub fn into_owned(mut self) -> Permit<'static> {
+        let held = mem::replace(&mut self.held, Held::Nothing);
+        Permit { limiter: Handle::Owned(Arc::clone(self.limiter())), decision: self.decision, held }
+    }
+
+    #[inline]
+    fn limiter(&self) -> &Arc<Inner> {
+        match &self.limiter {
+            Handle::Borrowed(limiter) => limiter,
+            Handle::Owned(limiter) => limiter,
+        }
+    }
 }
 
-impl Deref for Permit {
+impl Deref for Permit<'_> {
     type Target = Decision;
 
     fn deref(&self) -> &Decision {
@@ -106,10 +130,10 @@ impl Deref for Permit {
     }
 }
 
-impl Drop for Permit {
+impl Drop for Permit<'_> {
     #[inline]
     fn drop(&mut self) {
-        let store = &self.limiter.store;
+        let store = &self.limiter().store;
         match &self.held {
             Held::Nothing => {}
             Held::One(bucket, units) => store.release(*bucket, *units),
@@ -118,7 +142,7 @@ impl Drop for Permit {
     }
 }
 
-impl fmt::Debug for Permit {
+impl fmt::Debug for Permit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Permit").field(&self.decision).finish()
     }
@@ -265,6 +289,6 @@ macro_rules! awaitable {
     };
 }
 
-awaitable!(['a] Acquire<'a>, Permit);
+awaitable!(['a] Acquire<'a>, Permit<'a>);
 awaitable!(['a] Reserve<'a>, Hold);
 awaitable!([] Settle, ());

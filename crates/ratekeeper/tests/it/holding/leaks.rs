@@ -43,7 +43,7 @@ impl Dice {
 /// Permits of one key, of both kinds, with the oracle's numbers.
 struct Slots {
     oracle: Permits,
-    held: Vec<(Permit, u64)>,
+    held: Vec<(Permit<'static>, u64)>,
     named: Vec<(PermitId, u64)>,
 }
 
@@ -85,7 +85,7 @@ impl World<'_> {
                 let permit = rule.acquire(KEYS[key]).cost(cost).try_now().unwrap();
                 let id = slots.oracle.acquire(now, cost, None);
                 assert_eq!(permit.is_allowed(), id.is_some());
-                slots.held.push((permit, id.unwrap_or(u64::MAX)));
+                slots.held.push((permit.into_owned(), id.unwrap_or(u64::MAX)));
             }
             1 => {
                 let decision = rule.check(KEYS[key]).cost(cost).try_now().unwrap();

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 
-fn acquire(key: &OneKey) -> Permit {
+fn acquire(key: &OneKey) -> Permit<'_> {
     key.rule.acquire("alice").try_now().unwrap()
 }
 
@@ -133,6 +133,23 @@ fn permits_are_never_evicted() {
     drop(permits);
     assert!(own.iter().all(|number| take(*number).is_allowed()));
     assert!(take(1_000_000).is_allowed(), "there is a place again");
+}
+
+/// Goal: a permit can leave its rule, and is then still given back once.
+/// Method: make it owned, which gives nothing back; drop the rule, and the permit in another thread.
+#[test]
+fn an_owned_permit_is_given_back_once() {
+    let key = one_key("2 concurrent");
+    let rule = key.rule.clone();
+    let other = rule.acquire("alice").try_now().unwrap().into_owned();
+    let refused = rule.acquire("alice").cost(2).try_now().unwrap().into_owned();
+    assert!(refused.is_refused() && other.is_allowed());
+    drop(rule);
+    assert_eq!(key.peek().remaining(), 1);
+    std::thread::spawn(move || drop(other)).join().unwrap();
+    assert_eq!(key.peek().remaining(), 2);
+    drop(refused);
+    assert_eq!(key.peek().remaining(), 2);
 }
 
 /// Goal: a refund is for what was used, and a permit is not used up.
