@@ -42,7 +42,7 @@ impl Rule {
     ///
     /// A shaping limit answers at once, too: the [delay](Decision::delay) says when to pass. A
     /// concurrency limit gives a [permit](Decision::permit) by name, which ends with its time, or by
-    /// [`release`](Limiter::release); inside a process [`acquire`](Rule::acquire) is what to use.
+    /// [`release`](crate::Limiter::release); inside a process [`acquire`](Rule::acquire) is what to use.
     #[inline]
     pub fn check(&self, key: impl Key) -> Check<'_> {
         Check(self.call(&key, Action::Charge(1)))
@@ -102,7 +102,7 @@ impl Rule {
         Acquire { rule: self, fingerprint: self.limiter.secret.fingerprint(&key), cost: 1 }
     }
 
-    /// Charges an estimate, to be [settled](Hold::settle) at the true price.
+    /// Charges an estimate, to be [settled](crate::Hold::settle) at the true price.
     ///
     /// ```
     /// use ratekeeper::Limiter;
