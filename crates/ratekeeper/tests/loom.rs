@@ -138,7 +138,8 @@ fn the_last_permit_is_taken_once() {
     explore(|| {
         let (limiter, rule, _clock) = rule("1 concurrent");
         let other = rule.clone();
-        let thread = thread::spawn(move || other.acquire("x").try_now().expect("memory"));
+        let thread =
+            thread::spawn(move || other.acquire("x").try_now().expect("memory").into_owned());
         let mine = rule.acquire("x").try_now().expect("memory");
         let yours = thread.join().expect("no panic");
         assert!(mine.is_allowed() != yours.is_allowed());

@@ -143,11 +143,12 @@ impl Book {
 }
 
 impl Room<'_> {
-    /// Keeps a hold for its time, but no longer than any, and gives it a name.
+    /// Keeps a hold for its time from its turn on, but no longer than any, and gives it a name.
     pub(super) fn keep(self, hold: Hold, time: Option<Duration>) -> HoldId {
         let holds = self.0;
         let time = time.map_or(holds.time, |time| time.min(holds.time));
-        let end = micros(holds.now().saturating_add(time));
+        let turn = hold.delay().unwrap_or_default();
+        let end = micros(holds.now().saturating_add(turn).saturating_add(time));
         let mut book = holds.book();
         let id = loop {
             book.count += 1;

@@ -174,7 +174,8 @@ impl Inner {
     /// Settles a charge at what was really used. Where others wait in line behind it, its turn was
     /// used, whatever it cost.
     pub(super) fn settle(&self, charge: &Charge<'_>, receipt: &Receipt, actual: u64) {
-        let mut lines = charge.pace().map(|_| self.queues.hold_one(charge.bucket()));
+        let own = charge.pace().filter(|_| !receipt.is_shared());
+        let mut lines = own.map(|_| self.queues.hold_one(charge.bucket()));
         let now = self.clock.now();
         let is_waiting = |lines: &mut Held<'_>| lines.is_waiting(charge.bucket(), now);
         if !lines.as_mut().is_some_and(is_waiting) {

@@ -22,7 +22,7 @@ const NAP_MIN: Duration = Duration::from_millis(1);
 pub(crate) struct Alarm {
     at: AtomicU64,
     kept: AtomicBool,
-    /// Tokio was tried, and did not run it.
+    /// Tokio was tried, and does not run it.
     no_tokio: AtomicBool,
     keeper: Mutex<Option<Waker>>,
 }
@@ -61,13 +61,17 @@ pub(super) fn keep(inner: &Arc<Inner>) {
     if alarm.kept.load(Ordering::SeqCst) || alarm.kept.swap(true, Ordering::SeqCst) {
         return;
     }
-    let keeper = Keeper { inner: Some(Arc::downgrade(inner)), ran: false };
+    let keeper = Keeper(Some(Arc::downgrade(inner)));
     #[cfg(all(feature = "wait", not(loom)))]
     if let Clock::Tokio(_) = &inner.clock
         && let Ok(runtime) = tokio::runtime::Handle::try_current()
         && !alarm.no_tokio.load(Ordering::SeqCst)
     {
         runtime.spawn(keep_in_tokio(keeper));
+        if !alarm.kept.load(Ordering::SeqCst) {
+            // It was shut down, and dropped the task at once.
+            alarm.no_tokio.store(true, Ordering::SeqCst);
+        }
         return;
     }
     // Where no thread can be had, whoever waits asks again and again.
@@ -106,22 +110,18 @@ async fn keep_in_tokio(mut keeper: Keeper) {
 }
 
 /// Whoever keeps the alarm. If it ends while somebody waits, as with its runtime, everyone is woken,
-/// and the first to ask again finds another.
-struct Keeper {
-    /// None after an orderly end.
-    inner: Option<Weak<Inner>>,
-    ran: bool,
-}
+/// and the first to ask again finds another. Empty after an orderly end.
+struct Keeper(Option<Weak<Inner>>);
 
 impl Keeper {
     /// Wakes who has to be woken, and says how long to sleep; `None` if nobody waits.
     fn turn(&mut self, waker: &Waker) -> Option<Duration> {
-        let inner = self.inner.as_ref().and_then(Weak::upgrade)?;
-        self.ran = true;
+        let inner = self.0.as_ref().and_then(Weak::upgrade)?;
         let alarm = &inner.queues.alarm;
-        let former = lock(&alarm.keeper).replace(waker.clone());
-        drop(former);
         loop {
+            // Another keeper may have come and gone in the meantime.
+            let former = lock(&alarm.keeper).replace(waker.clone());
+            drop(former);
             // Whoever comes from here on sets the alarm; whoever was here before is found.
             alarm.at.store(u64::MAX, Ordering::SeqCst);
             let next = inner.queues.turn(inner.clock.now());
@@ -133,7 +133,7 @@ impl Keeper {
             alarm.kept.store(false, Ordering::SeqCst);
             let come = alarm.at.load(Ordering::SeqCst) < u64::MAX;
             if !come || alarm.kept.swap(true, Ordering::SeqCst) {
-                self.inner = None;
+                self.0 = None;
                 return None;
             }
         }
@@ -142,10 +142,10 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let Some(inner) = self.inner.as_ref().and_then(Weak::upgrade) else { return };
+        let Some(inner) = self.0.as_ref().and_then(Weak::upgrade) else { return };
         let alarm = &inner.queues.alarm;
-        // A runtime that was shut down, or has no timers, never ran it.
-        if !self.ran {
+        // A runtime without timers panics.
+        if thread::panicking() {
             alarm.no_tokio.store(true, Ordering::SeqCst);
         }
         alarm.kept.store(false, Ordering::SeqCst);

@@ -22,7 +22,7 @@ const SHARDS: usize = 32;
 #[cfg(loom)]
 const SHARDS: usize = 1;
 
-/// Most that are let go under one lock.
+/// Most that the alarm lets go under one lock.
 const AT_ONCE: usize = 256;
 
 pub(crate) struct Queues {

@@ -20,7 +20,7 @@ mod words;
 
 use super::{Charge, Meter, Receipt};
 use crate::algorithm::bucket::Arrival;
-use crate::algorithm::{Retry, Verdict};
+use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use crate::decision::{Decision, Source};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use budget::Budget;
@@ -57,6 +57,10 @@ const SHARED_MAX: usize = 1 << 20;
 const NO_ROOM: Verdict =
     Verdict { remaining: 0, reset_after: SECOND, retry_after: Retry::after(SECOND) };
 const SECOND: u64 = 1_000_000;
+
+/// What is said where there is no room for another key with permits: no, and nobody knows for how long.
+const NO_PERMIT: Verdict =
+    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN };
 
 /// One shard, on cache lines of its own.
 #[repr(align(128))]
@@ -228,7 +232,7 @@ impl Memory {
     fn charge_shared(&self, now: u64, charge: &Charge<'_>) -> Decision {
         if charge.hold().is_some() {
             self.overflowed.fetch_add(1, Ordering::Relaxed);
-            return charge.decision(NO_ROOM, Source::Overflow);
+            return charge.decision(NO_PERMIT, Source::Overflow);
         }
         let shared = self.shards[self.overflow()].0.charge(now, &charge.shared());
         self.overflowed.fetch_add(1, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use super::place::Book;
 use super::shard::{Shard, with_words};
 use super::slots::{Place, Slots};
 use super::words::Words;
-use super::{Memory, NO_ROOM};
+use super::{Memory, NO_PERMIT, NO_ROOM};
 use crate::algorithm::Verdict;
 use crate::decision::{Decision, Source};
 use crate::sync::MutexGuard;
@@ -83,6 +83,8 @@ struct Request<'m, 'c> {
     at: Vec<usize>,
     /// Charges that another one has taken over, since both came to the same shared bucket.
     twins: Vec<(usize, usize)>,
+    /// Charges for permits of a key that there is no room for.
+    roomless: Vec<usize>,
     /// Where each charge went, once it was made.
     stamps: Vec<Stamp>,
     /// The open books, by shard.
@@ -98,7 +100,8 @@ impl<'m, 'c> Request<'m, 'c> {
         let books =
             shards.into_iter().map(|shard| (shard, memory.shards[shard].0.book())).collect();
         let stamps = vec![Stamp::default(); charges.len()];
-        Request { memory, now, charges, at, twins: Vec::new(), stamps, books }
+        let (twins, roomless) = (Vec::new(), Vec::new());
+        Request { memory, now, charges, at, twins, roomless, stamps, books }
     }
 
     fn receipt(&self, index: usize, held: u64) -> Receipt {
@@ -111,7 +114,7 @@ impl<'m, 'c> Request<'m, 'c> {
     }
 
     fn decision(&self, index: usize, verdict: Verdict) -> Decision {
-        let shared = self.is_shared(index) || verdict == NO_ROOM;
+        let shared = self.is_shared(index) || self.roomless.contains(&index);
         self.charges[index].decision(verdict, if shared { Source::Overflow } else { Source::Store })
     }
 
@@ -138,15 +141,21 @@ impl<'m, 'c> Request<'m, 'c> {
     fn place(&mut self) {
         let mut mine: Vec<u64> = self.charges.iter().map(|charge| charge.bucket).collect();
         for index in 0..mine.len() {
-            if self.charges[index].cost > 0
-                && !self.place_one(index, &mine)
-                // Permits are not shared.
-                && self.charges[index].hold().is_none()
+            let charge = self.charges[index];
+            if charge.cost == 0
+                || self.place_one(index, &mine)
+                || self.memory.relieve(self.now, charge.bucket) && self.place_one(index, &mine)
             {
-                self.share(index);
-                mine[index] = self.charges[index].bucket;
-                self.place_one(index, &mine);
+                continue;
             }
+            if charge.hold().is_some() {
+                // Permits are not shared.
+                self.roomless.push(index);
+                continue;
+            }
+            self.share(index);
+            mine[index] = self.charges[index].bucket;
+            self.place_one(index, &mine);
         }
     }
 
@@ -204,6 +213,7 @@ impl<'m, 'c> Request<'m, 'c> {
             false => NO_ROOM,
         },
         |grips, algorithm| match place {
+            None if charge.cost > 0 && charge.hold().is_some() => NO_PERMIT,
             None if charge.cost > 0 => NO_ROOM,
             _ => algorithm.charge_words(grips.words(place), now, charge.cost).0,
         })
