@@ -2,7 +2,9 @@
 
 use crate::server::Server;
 use crate::wire::{check, post};
+use ratekeeper::{Limit, Limiter};
 use ratekeeper_server::door::Holds;
+use ratekeeper_server::serve::Bounds;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -135,4 +137,24 @@ fn a_hold_keeps_its_permits_until_it_ends() {
     assert_eq!(remaining(&server), 0, "a check finds it held");
     server.clock.advance(Duration::from_micros(1));
     assert_eq!(remaining(&server), 4, "a check finds it free");
+}
+
+/// Goal: a hold under a rule that shapes, too, keeps its permits for their time from its turn on.
+/// Method: the second reservation has its turn in six seconds; look before and after five more.
+#[test]
+fn a_hold_keeps_its_permits_from_its_turn_on() {
+    let limits =
+        [Limit::per_minute(10).shaping(), Limit::concurrent(2).hold(Duration::from_secs(5))];
+    let builder = Limiter::memory().rule("exports", limits).expect("these are limits");
+    let server = Server::of(builder, Holds::default(), Bounds::default());
+    let reserve = || post(server.address, "/v1/reserve", ALICE).json();
+    let (first, second) = (reserve(), reserve());
+    assert_eq!((&first["delay"], &second["delay"]), (&0.0.into(), &6.0.into()));
+    assert_eq!(remaining(&server), 0);
+    server.clock.advance(Duration::from_secs(5));
+    assert_eq!(remaining(&server), 1, "the first one's time is over");
+    server.clock.advance(Duration::from_secs(6) - Duration::from_micros(1));
+    assert_eq!(remaining(&server), 1, "the second one's began with its turn");
+    server.clock.advance(Duration::from_micros(1));
+    assert_eq!(remaining(&server), 2);
 }

@@ -6,6 +6,7 @@
 pub(crate) mod crowd;
 mod shaped;
 
+mod adversity;
 mod cancelled;
 mod keepers;
 #[cfg(feature = "wait")]
