@@ -69,7 +69,7 @@ impl<'a> Charge<'a> {
 
     #[inline]
     fn decision(&self, verdict: Verdict, source: Source) -> Decision {
-        let Meter { shown: limit, shapes, .. } = *self.meter;
+        let (limit, shapes) = (self.meter.shown, self.meter.pace().is_some());
         Decision { verdict, limit, source, shapes, permit: None }
     }
 }
@@ -109,7 +109,7 @@ impl Receipt {
 
     /// When a charge of a queue will have drained.
     pub(crate) fn until(&self) -> Arrival {
-        Arrival { tick: self.stamp.tick, part: self.stamp.part }
+        self.stamp.into()
     }
 
     /// As many such charges as one.
@@ -136,8 +136,6 @@ pub(crate) struct Meter {
     shown: u64,
     /// Tells this meter's buckets from those of others for the same key.
     salt: u64,
-    /// Whether what it admits waits for its turn.
-    shapes: bool,
     /// Ticks that a permit with an identity is held; 0 if there are none.
     hold: u64,
 }
@@ -160,7 +158,7 @@ impl Meter {
             Shape::Rate(rate) => Meter::rate(rate, salt),
             Shape::Concurrent(Concurrent { amount, hold }) => {
                 let kind = Kind::Concurrency(Concurrency::new(amount)?);
-                Some(Meter { kind, shown: amount.get(), salt, shapes: false, hold })
+                Some(Meter { kind, shown: amount.get(), salt, hold })
             }
         }
     }
@@ -181,16 +179,17 @@ impl Meter {
                 }
             }
         };
-        let shapes = matches!(kind, Kind::Shaping(_));
-        Some(Meter { kind, shown: burst.get(), salt, shapes, hold: 0 })
+        Some(Meter { kind, shown: burst.get(), salt, hold: 0 })
     }
 
     /// The pace at which this meter lets pass what it admits, if it shapes.
+    #[inline]
     pub(crate) fn pace(&self) -> Option<&Bucket> {
         if let Kind::Shaping(shaping) = &self.kind { Some(shaping.bucket()) } else { None }
     }
 
     /// Ticks that a permit of this meter with an identity is held; `None` if it gives no permits.
+    #[inline]
     pub(crate) fn hold(&self) -> Option<u64> {
         matches!(self.kind, Kind::Concurrency(_)).then_some(self.hold)
     }

@@ -39,15 +39,14 @@ impl Shaping {
         let delay = self.delay(arrival, now);
         let (mut verdict, next) = self.bucket.charge(arrival, now, cost);
         let excess = delay.saturating_sub(self.max_wait.min(patience));
-        let refused = cost > 0 && excess > 0;
-        if refused {
-            verdict = self.bucket.charge(arrival, now, 0).0;
-            let full = self.bucket.charge(arrival, now, cost).0.retry_after;
-            verdict.retry_after = full.max(Retry::after(excess));
-        } else if verdict.allowed() {
+        if cost > 0 && excess > 0 {
+            let retry_after = verdict.retry_after.max(Retry::after(excess));
+            let refused = Verdict { retry_after, ..self.bucket.charge(arrival, now, 0).0 };
+            return (self.limited(refused, arrival, now), arrival);
+        }
+        if verdict.allowed() {
             verdict.retry_after = Retry::delayed(delay);
         }
-        let next = if refused { arrival } else { next };
         (self.limited(verdict, next, now), next)
     }
 

@@ -7,6 +7,7 @@ use super::leases::Part;
 use super::queue::{Held, Ticket};
 use super::{Compiled, Inner};
 use crate::algorithm::Retry;
+use crate::algorithm::bucket::Arrival;
 use crate::decision::{Decision, Source};
 use crate::store::{Charge, Receipt};
 use std::task::Waker;
@@ -56,14 +57,9 @@ impl Inner {
         let (decisions, receipts) = self.store.charge_all(now, charges);
         let mut ticket = None;
         for (charge, receipt) in charges.iter().zip(&receipts) {
-            let (bucket, cost) = (charge.bucket(), charge.cost());
-            let Some(pace) = charge.pace().filter(|_| cost > 0 && !receipt.is_shared()) else {
-                continue;
-            };
-            let start = pace.earlier(receipt.until(), cost, now);
-            match waker.filter(|_| start.up() > now && ticket.is_none()) {
-                Some(waker) => ticket = Some(lines.enter(bucket, (pace, start), cost, waker)),
-                None => lines.tell(bucket, cost),
+            if charge.pace().is_some() && charge.cost() > 0 && !receipt.is_shared() {
+                let waker = waker.filter(|_| ticket.is_none());
+                ticket = take_place(&mut lines, charge, receipt.until(), now, waker).or(ticket);
             }
         }
         Admitted { decisions, receipts, ticket, behind, now }
@@ -71,19 +67,11 @@ impl Inner {
 
     /// The same for a single bucket that shapes, without receipts.
     pub(super) fn admit_turn(&self, charge: &Charge<'_>, waker: Option<&Waker>) -> Turn {
-        let (bucket, cost) = (charge.bucket(), charge.cost());
-        let mut lines = self.queues.hold_one(bucket);
+        let mut lines = self.queues.hold_one(charge.bucket());
         let now = self.clock.now();
-        let behind = lines.release(bucket, now);
+        let behind = lines.release(charge.bucket(), now);
         let (decision, until) = self.store.charge_turn(now, charge);
-        let mut ticket = None;
-        if let (Some(until), Some(pace)) = (until, charge.pace()) {
-            let start = pace.earlier(until, cost, now);
-            match waker.filter(|_| start.up() > now) {
-                Some(waker) => ticket = Some(lines.enter(bucket, (pace, start), cost, waker)),
-                None => lines.tell(bucket, cost),
-            }
-        }
+        let ticket = until.and_then(|until| take_place(&mut lines, charge, until, now, waker));
         Turn { decision, ticket, behind, now }
     }
 
@@ -141,10 +129,9 @@ impl Inner {
     pub(super) fn refund(&self, rule: &Compiled, fingerprint: u64, units: u64) -> Decision {
         self.leases.expire(&self.store, || self.clock.now());
         let refund = |charge: Charge<'_>| {
-            let mut lines = charge.pace().map(|_| self.queues.hold_one(charge.bucket()));
+            let mut line = self.line_of(&charge);
             let now = self.clock.now();
-            let is_waiting = |lines: &mut Held<'_>| lines.is_waiting(charge.bucket(), now);
-            let waiting = lines.as_mut().is_some_and(is_waiting);
+            let waiting = line.as_mut().is_some_and(|line| line.is_waiting(charge.bucket(), now));
             match waiting || charge.hold().is_some() {
                 true => self.store.charge(now, &charge.peek()),
                 false => self.store.refund(now, &charge),
@@ -161,9 +148,9 @@ impl Inner {
                 self.leases.forget(&self.store, bucket);
                 continue;
             }
-            let mut lines = charge.pace().map(|_| self.queues.hold_one(bucket));
+            let mut line = self.line_of(&charge);
             let now = self.clock.now();
-            match lines.as_mut().and_then(|lines| lines.begin_now(bucket, now)) {
+            match line.as_mut().and_then(|line| line.begin_now(bucket, now)) {
                 Some(end) => self.store.move_end(&charge, end),
                 None => self.store.reset(&charge),
             }
@@ -174,12 +161,35 @@ impl Inner {
     /// Settles a charge at what was really used. Where others wait in line behind it, its turn was
     /// used, whatever it cost.
     pub(super) fn settle(&self, charge: &Charge<'_>, receipt: &Receipt, actual: u64) {
-        let own = charge.pace().filter(|_| !receipt.is_shared());
-        let mut lines = own.map(|_| self.queues.hold_one(charge.bucket()));
+        let mut line = if receipt.is_shared() { None } else { self.line_of(charge) };
         let now = self.clock.now();
-        let is_waiting = |lines: &mut Held<'_>| lines.is_waiting(charge.bucket(), now);
-        if !lines.as_mut().is_some_and(is_waiting) {
+        if !line.as_mut().is_some_and(|line| line.is_waiting(charge.bucket(), now)) {
             self.store.settle(now, charge, receipt, actual);
+        }
+    }
+
+    /// Holds the line of a bucket that shapes, so that nobody enters while the bucket changes.
+    fn line_of(&self, charge: &Charge<'_>) -> Option<Held<'_>> {
+        charge.pace().map(|_| self.queues.hold_one(charge.bucket()))
+    }
+}
+
+/// Gives a charge that was admitted, and will have drained at `until`, its place: in line for who
+/// brings a waker, if the turn is to come, else a turn that was told.
+fn take_place(
+    lines: &mut Held<'_>,
+    charge: &Charge<'_>,
+    until: Arrival,
+    now: u64,
+    waker: Option<&Waker>,
+) -> Option<Ticket> {
+    let (bucket, cost, pace) = (charge.bucket(), charge.cost(), charge.pace()?);
+    let start = pace.earlier(until, cost, now);
+    match waker.filter(|_| start.up() > now) {
+        Some(waker) => Some(lines.enter(bucket, (pace, start), cost, waker)),
+        None => {
+            lines.tell(bucket, cost);
+            None
         }
     }
 }

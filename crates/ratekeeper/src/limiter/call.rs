@@ -60,7 +60,12 @@ impl Check<'_> {
     /// The decision, without await.
     #[inline]
     pub fn try_now(self) -> Result<Decision, NeedsAwait> {
-        Ok(self.0.run())
+        Ok(self.run())
+    }
+
+    #[inline]
+    fn run(self) -> Decision {
+        self.0.run()
     }
 }
 
@@ -124,23 +129,23 @@ impl fmt::Debug for CheckAll<'_> {
 
 /// Awaiting any call runs it.
 macro_rules! awaitable {
-    ($call:ident, $output:ty, |$it:ident| $run:expr) => {
-        impl<'a> IntoFuture for $call<'a> {
+    ([$($lifetime:lifetime)?] $call:ty, $output:ty) => {
+        impl<$($lifetime)?> IntoFuture for $call {
             type Output = $output;
             type IntoFuture = Answer<$output>;
 
             fn into_future(self) -> Answer<$output> {
-                let $it = self;
-                Answer::new($run)
+                Answer::new(self.run())
             }
         }
     };
 }
+pub(super) use awaitable;
 
-awaitable!(Call, Decision, |call| call.run());
-awaitable!(Check, Decision, |check| check.0.run());
-awaitable!(CheckMany, Vec<Decision>, |check| check.run());
-awaitable!(CheckAll, Decisions, |check| check.run());
+awaitable!(['a] Call<'a>, Decision);
+awaitable!(['a] Check<'a>, Decision);
+awaitable!(['a] CheckMany<'a>, Vec<Decision>);
+awaitable!(['a] CheckAll<'a>, Decisions);
 
 /// The answer to a call that is under way.
 #[derive(Debug)]

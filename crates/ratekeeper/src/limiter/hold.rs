@@ -3,7 +3,7 @@
 //! Invariants: a permit is given back once, however its holder ends; a reservation that is dropped
 //! stays charged.
 
-use super::call::{Answer, NeedsAwait};
+use super::call::{Answer, NeedsAwait, awaitable};
 use super::{Compiled, Inner, Rule, charges};
 use crate::decision::{Decision, Decisions};
 use crate::store::memory::Memory;
@@ -166,10 +166,10 @@ impl Reserve<'_> {
         let Reserve { limiter, rules, units } = self;
         let charges = charges(&rules, units);
         let admitted = limiter.admit(&charges, None);
-        let permits = held(&charges, &admitted.receipts);
+        drop(charges);
         let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new()));
-        let mut hold =
-            Hold { limiter, decisions, rules, receipts: admitted.receipts, permits, units };
+        let mut hold = Hold { limiter, decisions, rules, receipts: admitted.receipts, units };
+        // Should the observer panic, the hold is there to give its permits back.
         hold.decisions = hold.limiter.by_rule(&hold.rules, &admitted.decisions, units);
         hold
     }
@@ -194,7 +194,6 @@ pub struct Hold {
     rules: Vec<(Arc<Compiled>, u64)>,
     /// One for each limit of each rule; none if they refused.
     receipts: Vec<Receipt>,
-    permits: Vec<Receipt>,
     units: u64,
 }
 
@@ -231,7 +230,7 @@ impl Deref for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        release(&self.limiter.store, &self.permits);
+        release(&self.limiter.store, &held(&charges(&self.rules, self.units), &self.receipts));
     }
 }
 
@@ -273,20 +272,6 @@ impl Settle {
             }
         }
     }
-}
-
-/// Awaiting any call runs it.
-macro_rules! awaitable {
-    ([$($lifetime:lifetime)?] $call:ty, $output:ty) => {
-        impl<$($lifetime)?> IntoFuture for $call {
-            type Output = $output;
-            type IntoFuture = Answer<$output>;
-
-            fn into_future(self) -> Answer<$output> {
-                Answer::new(self.run())
-            }
-        }
-    };
 }
 
 awaitable!(['a] Acquire<'a>, Permit<'a>);

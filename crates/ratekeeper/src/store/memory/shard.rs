@@ -30,31 +30,31 @@ pub(super) struct Shard {
 /// Does one thing with the algorithm of a charge and what stands for its buckets, which is one
 /// thing for buckets of one word and another for those of two.
 macro_rules! with_words {
+    // A state that is an arrival takes one word or two.
+    (@arrival $algorithm:expr, $one:expr, $two:expr, |$table:ident, $sized:ident| $on_words:expr) => {
+        match Narrow::new($algorithm) {
+            Ok($sized) => {
+                let $table = $one;
+                $on_words
+            }
+            Err($sized) => {
+                let $table = $two;
+                $on_words
+            }
+        }
+    };
     (
         $charge:expr, $one:expr, $two:expr,
         $log:ident => $on_log:expr, |$table:ident, $algorithm:ident| $on_words:expr
     ) => {
         match &$charge.meter.kind {
-            Kind::Bucket(bucket) => match Narrow::new(bucket) {
-                Ok($algorithm) => {
-                    let $table = $one;
-                    $on_words
-                }
-                Err($algorithm) => {
-                    let $table = $two;
-                    $on_words
-                }
-            },
-            Kind::Shaping(shaping) => match Narrow::new(Turn { shaping, until: $charge.until }) {
-                Ok($algorithm) => {
-                    let $table = $one;
-                    $on_words
-                }
-                Err($algorithm) => {
-                    let $table = $two;
-                    $on_words
-                }
-            },
+            Kind::Bucket(bucket) => {
+                with_words!(@arrival bucket, $one, $two, |$table, $algorithm| $on_words)
+            }
+            Kind::Shaping(shaping) => {
+                let turn = Turn { shaping, until: $charge.until };
+                with_words!(@arrival turn, $one, $two, |$table, $algorithm| $on_words)
+            }
             Kind::Concurrency($algorithm) => {
                 let $table = $one;
                 $on_words
