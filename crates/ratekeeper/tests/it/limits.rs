@@ -3,4 +3,5 @@
 //! Invariant: every message is here in full, so that a change of words is seen in a review.
 
 mod built;
+mod held;
 mod read;

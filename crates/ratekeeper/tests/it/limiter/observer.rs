@@ -3,8 +3,10 @@
 //! Invariant: each decision is told once, as the caller gets it; what decides nothing is not told.
 
 use crate::one_key::secs;
-use ratekeeper::{Decision, Limiter, ManualClock, Observer};
+use ratekeeper::{Decision, Limit, Limiter, ManualClock, Observer};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 
 /// Writes down what it is told.
 #[derive(Clone, Default)]
@@ -95,4 +97,27 @@ fn what_decides_nothing_is_not_told() {
     let _ = limiter.check_all([("org", "7")]).unwrap().cost(0).try_now().unwrap();
     let _ = user.check("alice");
     assert_eq!(notes.take(), []);
+}
+
+/// Goal: a wait is one decision, told once: when it entered the line, or when it passed or was refused
+/// for good.
+/// Method: wait under a line and under a rate, each until after its time.
+#[test]
+fn a_wait_is_told_once() {
+    let (clock, notes) = (ManualClock::at(secs(1_000)), Notes::default());
+    let builder = Limiter::memory().clock(&clock).observer(notes.clone());
+    let builder = builder.rule("line", Limit::per_second(1).burst(3).shaping()).unwrap();
+    let limiter = builder.rule("rate", "1/second").unwrap().build();
+    for (name, at_first, then) in [("line", 1, 0), ("rate", 0, 1)] {
+        let rule = limiter.rule(name).unwrap();
+        let _ = rule.try_check("alice").unwrap();
+        notes.take();
+        let mut wait = pin!(rule.wait("alice").max_wait(secs(1)).into_future());
+        let mut poll = || wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(poll().is_pending());
+        assert_eq!(notes.take().len(), at_first, "{name}");
+        clock.advance(secs(1));
+        assert!(poll().map(|decision| decision.is_allowed()).is_ready());
+        assert_eq!(notes.take().len(), then, "{name}");
+    }
 }
