@@ -23,6 +23,8 @@ pub struct Decision {
     pub(crate) source: Source,
     /// Whether what is admitted waits for its turn.
     pub(crate) shapes: bool,
+    /// Whether all buckets of the request were decided in one step.
+    pub(crate) atomic: bool,
     pub(crate) permit: Option<PermitId>,
 }
 
@@ -34,6 +36,12 @@ pub enum Source {
     Store,
     /// The store is at its cap: in the bucket that newcomers to the rule share.
     Overflow,
+    /// The shared store is away: in this process, with its share of the limit.
+    Local,
+    /// The shared store is away, and the rule admits then.
+    FailedOpen,
+    /// The shared store is away, and the rule refuses then.
+    FailedClosed,
 }
 
 impl Source {
@@ -42,6 +50,9 @@ impl Source {
         match self {
             Source::Store => "store",
             Source::Overflow => "overflow",
+            Source::Local => "local",
+            Source::FailedOpen => "failed_open",
+            Source::FailedClosed => "failed_closed",
         }
     }
 }
@@ -52,7 +63,21 @@ impl Decision {
         limit: UNLIMITED,
         source: Source::Store,
         shapes: false,
+        atomic: true,
         permit: None,
+    };
+
+    /// The answer without a store, of a rule that admits then.
+    #[cfg(feature = "redis")]
+    pub(crate) const FAILED_OPEN: Decision =
+        Decision { source: Source::FailedOpen, ..Decision::UNLIMITED };
+
+    /// The answer without a store, of a rule that refuses then.
+    #[cfg(feature = "redis")]
+    pub(crate) const FAILED_CLOSED: Decision = Decision {
+        verdict: Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN },
+        source: Source::FailedClosed,
+        ..Decision::UNLIMITED
     };
 
     /// Whether the request may pass.
@@ -108,6 +133,17 @@ impl Decision {
         self.verdict.retry_after == Retry::NEVER
     }
 
+    /// Whether all limits of the request were decided in one step. In a cluster, buckets of different
+    /// keys are in different places: each is charged by itself, and given back if another refuses.
+    pub fn is_atomic(&self) -> bool {
+        self.atomic
+    }
+
+    /// Whether there was no store to ask, so that there are no figures.
+    pub fn is_without_figures(&self) -> bool {
+        matches!(self.source, Source::FailedOpen | Source::FailedClosed)
+    }
+
     /// Where the decision was made.
     pub fn source(&self) -> Source {
         self.source
@@ -130,6 +166,7 @@ impl Decision {
     /// What was admitted waits for the latest of its turns.
     fn note_turn(&mut self, other: &Decision) {
         self.shapes |= other.shapes;
+        self.atomic &= other.atomic;
         self.permit = self.permit.or(other.permit);
         if self.is_allowed() && other.is_allowed() {
             self.verdict.retry_after = self.verdict.retry_after.min(other.verdict.retry_after);

@@ -3,6 +3,9 @@
 //! Invariant: two keys that differ in any byte of any part, or in where the parts are cut, are
 //! different keys: `["a", "bc"]` is never `["ab", "c"]`. Only a keyed hash of them is ever stored.
 
+#[cfg(feature = "redis")]
+mod fleet;
+
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Something that can be counted: a string, bytes, or an array of such parts.
@@ -73,11 +76,23 @@ macro_rules! as_slice {
 
 as_slice!([K: Key, const N: usize] [K; N], [K: Key] Vec<K>);
 
+/// Who is counted, as far as it is ever kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Who {
+    /// The fingerprint in this process.
+    pub(crate) local: u64,
+    /// The hash in a store that is shared.
+    #[cfg(feature = "redis")]
+    pub(crate) shared: u128,
+}
+
 /// The key of the fingerprints: random for each limiter, so that nobody can search for collisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secret {
     single: SecretState,
     several: SecretState,
+    #[cfg(feature = "redis")]
+    fleet: Option<fleet::Fleet>,
 }
 
 #[cfg(not(loom))]
@@ -87,10 +102,37 @@ type SecretState = std::hash::RandomState;
 type SecretState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
 impl Secret {
+    /// The secret of a limiter whose store is shared by a fleet.
+    #[cfg(feature = "redis")]
+    pub(crate) fn of_fleet(secret: Option<&[u8]>) -> Secret {
+        Secret { fleet: Some(fleet::Fleet::new(secret)), ..Secret::default() }
+    }
+
+    /// The name of a meter in a store that is shared.
+    #[cfg(feature = "redis")]
+    pub(crate) fn shared_name(&self, name: &str) -> u128 {
+        self.fleet.as_ref().map_or(0, |fleet| fleet.name(name))
+    }
+
+    /// Who a key is.
+    #[inline]
+    pub(crate) fn who<K: Key + ?Sized>(&self, key: &K) -> Who {
+        #[cfg(feature = "redis")]
+        {
+            if let Some(fleet) = &self.fleet {
+                let shared = fleet.hash(key);
+                return Who { local: self.single.hash_one(shared), shared };
+            }
+            Who { local: self.fingerprint(key), shared: 0 }
+        }
+        #[cfg(not(feature = "redis"))]
+        Who { local: self.fingerprint(key) }
+    }
+
     /// The keyed hash of a key. Each of several parts is followed by its length, so that, read from
     /// the end, they can be told apart; and several parts are hashed under another key than one.
     #[inline]
-    pub(crate) fn fingerprint<K: Key + ?Sized>(&self, key: &K) -> u64 {
+    fn fingerprint<K: Key + ?Sized>(&self, key: &K) -> u64 {
         if let Some(only) = key.single() {
             let mut hasher = self.single.build_hasher();
             hasher.write(only);

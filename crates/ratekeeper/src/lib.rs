@@ -30,8 +30,18 @@ pub use clock::ManualClock;
 pub use decision::{Decision, Decisions, PermitId, Source};
 pub use key::Key;
 pub use limit::{Limit, LimitBuilder, LimitError};
-pub use limiter::{Hold, Limiter, NeedsAwait, Observer, Permit, Rule, RuleError, UnknownRule};
+pub use limiter::{
+    Hold, Limiter, NeedsAwait, Observer, OnStoreFailure, Permit, Rule, RuleError, UnknownRule,
+};
 pub use store::memory::MemoryStats;
+#[cfg(feature = "redis")]
+pub use store::redis::{RedisConfig, StoreError};
+
+/// What is done about each kind of error of a shared store.
+#[cfg(feature = "redis")]
+pub mod outage {
+    pub use crate::store::redis::{Again, Breaks, Class, Outcome, Policy};
+}
 
 /// The Rust in these pages is compiled and run with the documentation's tests.
 #[cfg(doctest)]

@@ -171,6 +171,23 @@ impl Limit {
         }
     }
 
+    /// What one server of so many may admit by itself: its part, rounded up.
+    #[cfg(feature = "redis")]
+    pub(crate) fn share(&self, nodes: u32) -> Limit {
+        let part = |whole: NonZeroU64| {
+            NonZeroU64::new(whole.get().div_ceil(nodes.max(1).into())).unwrap_or(whole)
+        };
+        Limit(match self.0 {
+            Shape::Unlimited => Shape::Unlimited,
+            Shape::Concurrent(limit) => {
+                Shape::Concurrent(Concurrent { amount: part(limit.amount), ..limit })
+            }
+            Shape::Rate(rate) => {
+                Shape::Rate(Rate { amount: part(rate.amount), burst: part(rate.burst), ..rate })
+            }
+        })
+    }
+
     pub(crate) fn shape(&self) -> Shape {
         self.0
     }

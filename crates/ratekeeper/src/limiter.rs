@@ -13,16 +13,18 @@ mod leases;
 mod wait;
 mod queue;
 mod alarm;
+#[cfg(feature = "redis")]
+mod shared;
 
 pub use build::{Builder, IntoLimits, RuleError};
-pub use call::{Answer, Call, Check, CheckAll, CheckMany, NeedsAwait};
+pub use call::{Answer, Call, Check, CheckAll, CheckMany, NeedsAwait, Release};
 pub use hold::{Acquire, Hold, Permit, Reserve, Settle};
 pub use rule::{Rule, UnknownRule};
 pub use wait::{Wait, Waiting};
 
 use crate::clock::{Clock, Watcher};
 use crate::decision::{Decision, Decisions, PermitId};
-use crate::key::{Key, Secret};
+use crate::key::{Key, Secret, Who};
 use crate::store::memory::{Memory, MemoryStats};
 use crate::store::{Charge, Meter};
 use leases::Leases;
@@ -51,7 +53,10 @@ struct Inner {
     rules: HashMap<Arc<str>, Arc<Compiled>>,
     /// Names in the order in which they were added.
     order: Vec<Arc<str>>,
+    /// The store; or, where it is shared, what each server may admit by itself while it is away.
     store: Memory,
+    #[cfg(feature = "redis")]
+    shared: Option<shared::Shared>,
     clock: Clock,
     secret: Secret,
     observer: Option<Box<dyn Observer>>,
@@ -65,18 +70,65 @@ struct Compiled {
     meters: Vec<Meter>,
     /// Whether all its limits are rates under which what is admitted passes at once.
     plain: bool,
+    /// What becomes of requests while the shared store is away.
+    #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "memory is never away"))]
+    on_store_failure: OnStoreFailure,
+}
+
+/// What a rule does while the shared store is away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnStoreFailure {
+    /// Admits: the limiter's failure is not the API's.
+    #[default]
+    Allow,
+    /// Refuses: for what must not go unlimited, such as logins.
+    Deny,
+    /// Lets each server admit its share of the limit by itself.
+    Local,
 }
 
 /// Is told of every decision; for metrics. Called on the caller's thread: be quick.
 pub trait Observer: Send + Sync + 'static {
     /// A rule decided. Peeks, refunds and resets are not decisions.
     fn decided(&self, rule: &str, decision: &Decision);
+
+    /// The shared store did not answer as it should, or a key of it holds something that is not ours.
+    #[cfg(feature = "redis")]
+    fn store_failed(&self, error: &crate::StoreError) {
+        let _ = error;
+    }
 }
 
 impl Limiter {
     /// A limiter whose state is in this process, in bounded memory.
     pub fn memory() -> Builder {
         Builder::default()
+    }
+
+    /// A limiter whose state is in Redis or Valkey, shared with others. It connects when it is first
+    /// asked, so it can be built, and used, while the store is away. To be used in a tokio runtime.
+    ///
+    /// ```
+    /// use ratekeeper::{Limiter, OnStoreFailure};
+    ///
+    /// let limiter = Limiter::redis("redis://127.0.0.1:6379/0".parse()?)
+    ///     .rule("login", "20/minute")?
+    ///     .on_store_failure("login", OnStoreFailure::Deny)?
+    ///     .build();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "redis")]
+    pub fn redis(config: crate::RedisConfig) -> Builder {
+        Builder::default().shared(config)
+    }
+
+    /// Connects to the shared store and checks how it is set up; memory is always well.
+    #[cfg(feature = "redis")]
+    pub async fn verify(&self) -> Result<(), crate::StoreError> {
+        match &self.0.shared {
+            Some(shared) => shared.redis.verify().await,
+            None => Ok(()),
+        }
     }
 
     /// The rule of this name.
@@ -97,7 +149,7 @@ impl Limiter {
     ) -> Result<CheckAll<'_>, UnknownRule> {
         let mut rules = Vec::new();
         for (name, key) in asked {
-            rules.push((self.find(name)?, self.0.secret.fingerprint(&key)));
+            rules.push((self.find(name)?, self.0.secret.who(&key)));
         }
         Ok(CheckAll { limiter: &self.0, rules, cost: 1 })
     }
@@ -115,9 +167,8 @@ impl Limiter {
 
     /// Gives back a permit that a [`check`](Rule::check) took; `false` if there is none of this name,
     /// or if its time is over.
-    pub fn release(&self, permit: PermitId) -> bool {
-        self.0.leases.expire(&self.0.store, || self.0.clock.now());
-        self.0.leases.release(&self.0.store, permit)
+    pub fn release(&self, permit: PermitId) -> Release<'_> {
+        Release { limiter: &self.0, permit }
     }
 
     /// What the memory store holds and has done.
@@ -168,7 +219,7 @@ impl Inner {
     }
 
     /// Several rules, each with a key, as one decision.
-    fn charge_all(&self, rules: &[(Arc<Compiled>, u64)], cost: u64) -> Decisions {
+    fn charge_all(&self, rules: &[(Arc<Compiled>, Who)], cost: u64) -> Decisions {
         let charges = charges(rules, cost);
         let decisions = match rules.iter().all(|(rule, _)| rule.plain) {
             true => self.store.charge_all(self.clock.now(), &charges).0,
@@ -180,7 +231,7 @@ impl Inner {
     /// The decisions of all limits as those of their rules.
     fn by_rule(
         &self,
-        rules: &[(Arc<Compiled>, u64)],
+        rules: &[(Arc<Compiled>, Who)],
         decisions: &[Decision],
         cost: u64,
     ) -> Decisions {
@@ -225,8 +276,8 @@ impl Compiled {
     }
 }
 
-fn charges(rules: &[(Arc<Compiled>, u64)], cost: u64) -> Vec<Charge<'_>> {
-    rules.iter().flat_map(|(rule, fingerprint)| rule.charges(*fingerprint, cost)).collect()
+fn charges(rules: &[(Arc<Compiled>, Who)], cost: u64) -> Vec<Charge<'_>> {
+    rules.iter().flat_map(|(rule, who)| rule.charges(who.local, cost)).collect()
 }
 
 /// When time is moved by hand, those are woken whose time has come.

@@ -3,7 +3,11 @@
 //! A store makes the algorithms atomic and knows nothing else about them. Invariant: if one bucket
 //! of a request refuses, no bucket of it changes.
 
+#[cfg(feature = "redis")]
+mod guard;
 pub(crate) mod memory;
+#[cfg(feature = "redis")]
+pub(crate) mod redis;
 
 use crate::algorithm::bucket::{Arrival, Bucket};
 use crate::algorithm::concurrency::Concurrency;
@@ -70,7 +74,7 @@ impl<'a> Charge<'a> {
     #[inline]
     fn decision(&self, verdict: Verdict, source: Source) -> Decision {
         let (limit, shapes) = (self.meter.shown, self.meter.pace().is_some());
-        Decision { verdict, limit, source, shapes, permit: None }
+        Decision { verdict, limit, source, shapes, atomic: true, permit: None }
     }
 }
 
@@ -107,6 +111,12 @@ impl Receipt {
         self.held
     }
 
+    /// Where the charge went.
+    #[cfg(feature = "redis")]
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
     /// When a charge of a queue will have drained.
     pub(crate) fn until(&self) -> Arrival {
         self.stamp.into()
@@ -138,6 +148,12 @@ pub(crate) struct Meter {
     salt: u64,
     /// Ticks that a permit with an identity is held; 0 if there are none.
     hold: u64,
+    /// Tells this meter's buckets from others in a store that is shared; 0 if it is not.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "only a shared store has names")
+    )]
+    name: u128,
 }
 
 #[derive(Debug)]
@@ -152,18 +168,18 @@ enum Kind {
 
 impl Meter {
     /// `None` for what is unlimited; and beyond the bounds that every [`Limit`](crate::Limit) keeps.
-    pub(crate) fn new(shape: Shape, salt: u64) -> Option<Meter> {
+    pub(crate) fn new(shape: Shape, salt: u64, name: u128) -> Option<Meter> {
         match shape {
             Shape::Unlimited => None,
-            Shape::Rate(rate) => Meter::rate(rate, salt),
+            Shape::Rate(rate) => Meter::rate(rate, salt, name),
             Shape::Concurrent(Concurrent { amount, hold }) => {
                 let kind = Kind::Concurrency(Concurrency::new(amount)?);
-                Some(Meter { kind, shown: amount.get(), salt, hold })
+                Some(Meter { kind, shown: amount.get(), salt, hold, name })
             }
         }
     }
 
-    fn rate(rate: Rate, salt: u64) -> Option<Meter> {
+    fn rate(rate: Rate, salt: u64, name: u128) -> Option<Meter> {
         let Rate { amount, period, burst, algorithm, mode } = rate;
         let kind = match algorithm {
             Algorithm::FixedWindow => Kind::Fixed(FixedWindow::new(amount, period)?),
@@ -179,7 +195,7 @@ impl Meter {
                 }
             }
         };
-        Some(Meter { kind, shown: burst.get(), salt, hold: 0 })
+        Some(Meter { kind, shown: burst.get(), salt, hold: 0, name })
     }
 
     /// The pace at which this meter lets pass what it admits, if it shapes.

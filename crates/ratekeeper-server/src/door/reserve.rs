@@ -89,7 +89,7 @@ pub(super) async fn release(
 ) -> Result<Response, Problem> {
     let text = body::read(request, door.body_timeout).await?;
     let [permit] = only(written::parse(&text, RELEASE_EXAMPLE)?, ["permit"], RELEASE_EXAMPLE)?;
-    let released = door.limiter.release(name(permit, "permit")?);
+    let released = door.limiter.release(name(permit, "permit")?).await;
     json(&Released { released })
 }
 

@@ -58,6 +58,16 @@ impl Bucket {
         self.drain
     }
 
+    /// How long so many units take to drain; more than a burst and its debt count as that.
+    pub(crate) fn time_of(&self, units: u64) -> Arrival {
+        self.drained(u128::from(units.min(2 * self.burst)) * u128::from(self.unit))
+    }
+
+    /// How long a full bucket takes to drain.
+    pub(crate) fn time_of_full(&self) -> Arrival {
+        self.drained(self.full)
+    }
+
     /// Asks for `cost` units of a key that was left at `arrival`.
     #[inline(always)] // The hot path of every store: its figures stay in registers.
     pub fn charge(&self, arrival: Arrival, now: u64, cost: u64) -> (Verdict, Arrival) {

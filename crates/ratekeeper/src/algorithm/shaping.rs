@@ -27,6 +27,11 @@ impl Shaping {
         &self.bucket
     }
 
+    /// The longest wait, in ticks.
+    pub(crate) fn max_wait(&self) -> u64 {
+        self.max_wait
+    }
+
     /// Asks for `cost` units of a key that was left at `arrival`, for a caller who waits no longer
     /// than `patience`. A peek is told the delay of whoever comes now.
     pub fn charge(

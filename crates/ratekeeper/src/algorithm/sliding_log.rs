@@ -54,22 +54,42 @@ impl SlidingLog {
         (amount <= UNITS_MAX && period <= PERIOD_MAX).then_some(SlidingLog { amount, period })
     }
 
+    /// The length of the window, in ticks.
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+
     /// What the log says to `cost` units; [`record`](SlidingLog::record) then enters them.
     pub fn check(&self, log: &Log, now: u64, cost: u64) -> Verdict {
         let now = log.not_before_newest(now);
         let used = log.units - self.expired(log, now).map(Entry::cost).sum::<u64>();
+        self.verdict(used, log.newest().unwrap_or(0), now, cost, |excess| {
+            self.wait(log, now, excess)
+        })
+    }
+
+    /// What a log says that holds so many units which count, the newest of them of that time, no later
+    /// than `now`; `wait` finds how long it takes until as many of the oldest are out.
+    pub(crate) fn verdict(
+        &self,
+        used: u64,
+        newest: u64,
+        now: u64,
+        cost: u64,
+        wait: impl FnOnce(u64) -> u64,
+    ) -> Verdict {
         let free = self.amount.saturating_sub(used);
         let allowed = cost == 0 || cost <= free;
-        let reset_after = match log.entries.back() {
+        let reset_after = match used {
             _ if allowed && cost > 0 => self.period,
-            Some(newest) if used > 0 => newest.at() + self.period - now,
-            _ => 0,
+            0 => 0,
+            _ => newest + self.period - now,
         };
         Verdict {
             remaining: if allowed { free - cost } else { free },
             reset_after,
             retry_after: Retry::judge(allowed, cost, self.amount, || {
-                self.wait(log, now, used + cost - self.amount)
+                wait(used + cost - self.amount)
             }),
         }
     }

@@ -2,7 +2,9 @@
 
 use super::leases::Leases;
 use super::queue::Queues;
-use super::{Compiled, Inner, Limiter, Observer};
+#[cfg(feature = "redis")]
+use super::shared::Shared;
+use super::{Compiled, Inner, Limiter, Observer, OnStoreFailure, UnknownRule};
 use crate::clock::{Clock, ManualClock, Watcher};
 use crate::key::Secret;
 use crate::limit::{Limit, LimitBuilder, LimitError, Shape};
@@ -18,15 +20,24 @@ pub(super) const NAME_MAX: usize = 64;
 /// Collects rules; [`build`](Builder::build) makes the limiter.
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
-    rules: Vec<(Arc<str>, Vec<Limit>)>,
+    rules: Vec<(Arc<str>, Vec<Limit>, OnStoreFailure)>,
     keys: usize,
     clock: Clock,
     observer: Option<Box<dyn Observer>>,
+    #[cfg(feature = "redis")]
+    shared: Option<crate::RedisConfig>,
 }
 
 impl Default for Builder {
     fn default() -> Builder {
-        Builder { rules: Vec::new(), keys: KEYS_DEFAULT, clock: Clock::system(), observer: None }
+        Builder {
+            rules: Vec::new(),
+            keys: KEYS_DEFAULT,
+            clock: Clock::system(),
+            observer: None,
+            #[cfg(feature = "redis")]
+            shared: None,
+        }
     }
 }
 
@@ -38,7 +49,7 @@ impl Builder {
         if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(plain) {
             return fail(Fault::Name);
         }
-        if self.rules.iter().any(|(known, _)| **known == *name) {
+        if self.rules.iter().any(|(known, ..)| **known == *name) {
             return fail(Fault::Duplicate);
         }
         match limits.into_limits() {
@@ -47,7 +58,7 @@ impl Builder {
                 fail(Fault::Lines)
             }
             Ok(limits) => {
-                self.rules.push((name.into(), limits));
+                self.rules.push((name.into(), limits, OnStoreFailure::default()));
                 Ok(self)
             }
             Err(error) => fail(Fault::Limit(error)),
@@ -76,6 +87,28 @@ impl Builder {
         self
     }
 
+    /// What a rule does while the shared store is away; it admits unless said. Memory is never away.
+    pub fn on_store_failure(
+        mut self,
+        name: &str,
+        policy: OnStoreFailure,
+    ) -> Result<Builder, UnknownRule> {
+        match self.rules.iter_mut().find(|(known, ..)| **known == *name) {
+            Some((.., known)) => {
+                *known = policy;
+                Ok(self)
+            }
+            None => Err(UnknownRule::new(name, self.rules.iter().map(|(known, ..)| &**known))),
+        }
+    }
+
+    /// Keeps the state in a store that is shared.
+    #[cfg(feature = "redis")]
+    pub(super) fn shared(mut self, config: crate::RedisConfig) -> Builder {
+        self.shared = Some(config);
+        self
+    }
+
     /// Tells an observer of every decision.
     pub fn observer(mut self, observer: impl Observer) -> Builder {
         self.observer = Some(Box::new(observer));
@@ -84,19 +117,36 @@ impl Builder {
 
     /// The limiter.
     pub fn build(self) -> Limiter {
+        #[cfg(not(feature = "redis"))]
         let secret = Secret::default();
+        #[cfg(feature = "redis")]
+        let secret = match &self.shared {
+            Some(config) => Secret::of_fleet(config.key_secret.as_deref()),
+            None => Secret::default(),
+        };
         let mut rules = HashMap::with_capacity(self.rules.len());
-        let mut order = Vec::with_capacity(self.rules.len());
-        for (name, limits) in self.rules {
-            let meters = meters(&secret, &name, &limits);
-            let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
-            let compiled = Compiled { name: Arc::clone(&name), meters, plain };
-            rules.insert(Arc::clone(&name), Arc::new(compiled));
-            order.push(name);
+        let order = self.rules.iter().map(|(name, ..)| Arc::clone(name)).collect();
+        for (name, limits, policy) in &self.rules {
+            rules.insert(Arc::clone(name), Arc::new(compile(&secret, name, limits, *policy)));
         }
+        #[cfg(feature = "redis")]
+        let shared = self.shared.map(|config| {
+            let given_time = matches!(self.clock, Clock::Manual(_));
+            Shared::new(config, &secret, given_time, self.rules)
+        });
         let (store, leases) = (Memory::new(self.keys), Leases::new(self.keys.max(1)));
-        let (observer, queues, clock) = (self.observer, Queues::default(), self.clock);
-        let inner = Inner { rules, order, store, clock, secret, observer, queues, leases };
+        let inner = Inner {
+            rules,
+            order,
+            store,
+            #[cfg(feature = "redis")]
+            shared,
+            clock: self.clock,
+            secret,
+            observer: self.observer,
+            queues: Queues::default(),
+            leases,
+        };
         let inner = Arc::new(inner);
         if let Clock::Manual(clock) = &inner.clock {
             let watcher: Arc<dyn Watcher> = Arc::<Inner>::clone(&inner);
@@ -115,6 +165,18 @@ impl fmt::Debug for Builder {
     }
 }
 
+/// A rule, ready to run.
+pub(super) fn compile(
+    secret: &Secret,
+    name: &Arc<str>,
+    limits: &[Limit],
+    on_store_failure: OnStoreFailure,
+) -> Compiled {
+    let meters = meters(secret, name, limits);
+    let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
+    Compiled { name: Arc::clone(name), meters, plain, on_store_failure }
+}
+
 /// One meter for each limit that limits. A bucket's name is its rule and its shape, so that a
 /// changed amount keeps what was used; the rate of a bucket is part of its shape, since its state
 /// depends on it. Limits of one shape within a rule are told apart by their number.
@@ -129,9 +191,28 @@ fn meters(secret: &Secret, rule: &str, limits: &[Limit]) -> Vec<Meter> {
     let limits: Vec<&Limit> = limits.iter().filter(|limit| limit.amount().is_some()).collect();
     let numbered = limits.iter().enumerate().filter_map(|(index, limit)| {
         let same = limits[..index].iter().filter(|other| name(other) == name(limit)).count();
-        Meter::new(limit.shape(), secret.salt((rule, name(limit), same)))
+        #[cfg(feature = "redis")]
+        let shared = secret.shared_name(&shared_name(rule, limit, same));
+        #[cfg(not(feature = "redis"))]
+        let shared = 0;
+        Meter::new(limit.shape(), secret.salt((rule, name(limit), same)), shared)
     });
     numbered.collect()
+}
+
+/// The same name as text, for a store that outlives this process and this version.
+#[cfg(feature = "redis")]
+fn shared_name(rule: &str, limit: &Limit, same: usize) -> String {
+    match limit.shape() {
+        Shape::Unlimited => String::new(),
+        Shape::Concurrent(_) => format!("{rule} concurrent {same}"),
+        Shape::Rate(rate) => {
+            let amount = if rate.algorithm.is_bucket() { rate.amount.get() } else { 0 };
+            let (algorithm, period) = (rate.algorithm, rate.period);
+            let shapes = if limit.is_shaping() { "shaping" } else { "policing" };
+            format!("{rule} {algorithm} {amount}/{period} {shapes} {same}")
+        }
+    }
 }
 
 /// What a rule can be given as its limits.

@@ -2,10 +2,14 @@
 //!
 //! Invariant: a call that is dropped has done nothing.
 
+#[cfg(feature = "redis")]
+use super::shared::{Permits, Shared};
 use super::{Compiled, Inner, Rule};
-use crate::decision::{Decision, Decisions};
+use crate::decision::{Decision, Decisions, PermitId};
+use crate::key::Who;
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,19 +27,36 @@ pub(super) enum Action {
 #[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
 pub struct Call<'a> {
     pub(super) rule: &'a Rule,
-    pub(super) fingerprint: u64,
+    pub(super) who: Who,
     pub(super) action: Action,
 }
 
 impl Call<'_> {
     /// The answer, without await.
     pub fn try_now(self) -> Result<Decision, NeedsAwait> {
+        self.rule.limiter.not_shared()?;
         Ok(self.run())
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        &self.rule.limiter
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> Decision {
+        let Call { rule: Rule { limiter, rule }, who, action } = self;
+        let rule = (Arc::clone(rule), who);
+        match action {
+            Action::Charge(cost) => charge_one(limiter, shared, &rule, cost).await,
+            Action::Peek => charge_one(limiter, shared, &rule, 0).await,
+            Action::Refund(_) | Action::Reset => limiter.change_shared(shared, &rule, action).await,
+        }
     }
 
     #[inline]
     fn run(self) -> Decision {
-        let Call { rule: Rule { limiter, rule }, fingerprint, action } = self;
+        let Call { rule: Rule { limiter, rule }, who: Who { local: fingerprint, .. }, action } =
+            self;
         match action {
             Action::Charge(cost) => limiter.charge(rule, fingerprint, cost),
             Action::Peek => limiter.charge(rule, fingerprint, 0),
@@ -60,12 +81,22 @@ impl Check<'_> {
     /// The decision, without await.
     #[inline]
     pub fn try_now(self) -> Result<Decision, NeedsAwait> {
+        self.0.rule.limiter.not_shared()?;
         Ok(self.run())
     }
 
     #[inline]
     fn run(self) -> Decision {
         self.0.run()
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        self.0.limiter()
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> Decision {
+        self.0.run_shared(shared).await
     }
 }
 
@@ -74,7 +105,7 @@ impl Check<'_> {
 #[must_use = "a check does nothing unless it is awaited, or run by `try_now`"]
 pub struct CheckMany<'a> {
     pub(super) rule: &'a Rule,
-    pub(super) fingerprints: Vec<u64>,
+    pub(super) keys: Vec<Who>,
     pub(super) cost: u64,
 }
 
@@ -87,11 +118,31 @@ impl CheckMany<'_> {
 
     /// The decisions, in the order of the keys, without await.
     pub fn try_now(self) -> Result<Vec<Decision>, NeedsAwait> {
+        self.rule.limiter.not_shared()?;
         Ok(self.run())
     }
 
+    fn limiter(&self) -> &Arc<Inner> {
+        &self.rule.limiter
+    }
+
+    /// In parts, so that not all calls that may be under way are these.
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> Vec<Decision> {
+        let Rule { limiter, rule } = self.rule;
+        let mut decisions = Vec::with_capacity(self.keys.len());
+        for part in self.keys.chunks(AT_ONCE) {
+            let each = part.iter().map(|who| async {
+                charge_one(limiter, shared, &(Arc::clone(rule), *who), self.cost).await
+            });
+            decisions.extend(futures_util::future::join_all(each).await);
+        }
+        decisions
+    }
+
     fn run(self) -> Vec<Decision> {
-        self.rule.limiter.charge_each(&self.rule.rule, &self.fingerprints, self.cost)
+        let fingerprints: Vec<u64> = self.keys.iter().map(|who| who.local).collect();
+        self.rule.limiter.charge_each(&self.rule.rule, &fingerprints, self.cost)
     }
 }
 
@@ -99,7 +150,7 @@ impl CheckMany<'_> {
 #[must_use = "a check does nothing unless it is awaited, or run by `try_now`"]
 pub struct CheckAll<'a> {
     pub(super) limiter: &'a Arc<Inner>,
-    pub(super) rules: Vec<(Arc<Compiled>, u64)>,
+    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
     pub(super) cost: u64,
 }
 
@@ -112,7 +163,19 @@ impl CheckAll<'_> {
 
     /// The decision, without await.
     pub fn try_now(self) -> Result<Decisions, NeedsAwait> {
+        self.limiter.not_shared()?;
         Ok(self.run())
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        self.limiter
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> Decisions {
+        let CheckAll { limiter, rules, cost } = &self;
+        let admitted = limiter.admit_shared(shared, rules, *cost, u64::MAX, Permits::ByName).await;
+        limiter.by_rule(rules, &admitted.decisions, *cost)
     }
 
     fn run(self) -> Decisions {
@@ -127,14 +190,92 @@ impl fmt::Debug for CheckAll<'_> {
     }
 }
 
-/// Awaiting any call runs it.
-macro_rules! awaitable {
-    ([$($lifetime:lifetime)?] $call:ty, $output:ty) => {
-        impl<$($lifetime)?> IntoFuture for $call {
-            type Output = $output;
-            type IntoFuture = Answer<$output>;
+/// A permit by name to be given back; see [`Limiter::release`](super::Limiter::release).
+#[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
+pub struct Release<'a> {
+    pub(super) limiter: &'a Arc<Inner>,
+    pub(super) permit: PermitId,
+}
 
-            fn into_future(self) -> Answer<$output> {
+impl Release<'_> {
+    /// Whether there was such a permit, without await.
+    pub fn try_now(self) -> Result<bool, NeedsAwait> {
+        self.limiter.not_shared()?;
+        Ok(self.run())
+    }
+
+    fn run(self) -> bool {
+        let Inner { leases, store, clock, .. } = &**self.limiter;
+        leases.expire(store, || clock.now());
+        leases.release(store, self.permit)
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        self.limiter
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> bool {
+        let Release { limiter, permit } = self;
+        // One that was given while the store was away is known here alone.
+        self.run() || limiter.release_shared(shared, permit).await
+    }
+}
+
+impl fmt::Debug for Release<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Release").field(&self.permit).finish()
+    }
+}
+
+/// Calls of one batch that are under way at the same time in a shared store.
+#[cfg(feature = "redis")]
+const AT_ONCE: usize = 128;
+
+#[cfg(feature = "redis")]
+async fn charge_one(
+    limiter: &Arc<Inner>,
+    shared: &Shared,
+    rule: &(Arc<Compiled>, Who),
+    cost: u64,
+) -> Decision {
+    let rules = std::slice::from_ref(rule);
+    let admitted = limiter.admit_shared(shared, rules, cost, u64::MAX, Permits::ByName).await;
+    let decision = Decision::together(&admitted.decisions);
+    limiter.observe(&rule.0, &decision, cost);
+    decision
+}
+
+impl Inner {
+    /// Says no where answers take a while.
+    #[inline]
+    pub(super) fn not_shared(&self) -> Result<(), NeedsAwait> {
+        #[cfg(feature = "redis")]
+        if self.shared.is_some() {
+            return Err(NeedsAwait);
+        }
+        Ok(())
+    }
+}
+
+/// Awaiting any call runs it: at once in memory, else by the shared store.
+macro_rules! awaitable {
+    ([$lifetime:lifetime $($own:lifetime)?] $call:ty, $output:ty) => {
+        impl<$($own)?> IntoFuture for $call {
+            type Output = $output;
+            type IntoFuture = Answer<$lifetime, $output>;
+
+            fn into_future(self) -> Answer<$lifetime, $output> {
+                #[cfg(feature = "redis")]
+                if self.limiter().shared.is_some() {
+                    let limiter = Arc::clone(self.limiter());
+                    return Answer::later(async move {
+                        match &limiter.shared {
+                            Some(shared) => self.run_shared(shared).await,
+                            None => self.run(),
+                        }
+                    });
+                }
                 Answer::new(self.run())
             }
         }
@@ -142,27 +283,51 @@ macro_rules! awaitable {
 }
 pub(super) use awaitable;
 
-awaitable!(['a] Call<'a>, Decision);
-awaitable!(['a] Check<'a>, Decision);
-awaitable!(['a] CheckMany<'a>, Vec<Decision>);
-awaitable!(['a] CheckAll<'a>, Decisions);
+awaitable!(['a 'a] Call<'a>, Decision);
+awaitable!(['a 'a] Check<'a>, Decision);
+awaitable!(['a 'a] CheckMany<'a>, Vec<Decision>);
+awaitable!(['a 'a] CheckAll<'a>, Decisions);
+awaitable!(['a 'a] Release<'a>, bool);
 
 /// The answer to a call that is under way.
-#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
-pub struct Answer<T>(Ready<T>);
+pub struct Answer<'a, T>(Way<'a, T>);
 
-impl<T> Answer<T> {
-    pub(super) fn new(answer: T) -> Answer<T> {
-        Answer(ready(answer))
+enum Way<'a, T> {
+    /// Memory has answered.
+    Now(Ready<T>, PhantomData<&'a ()>),
+    /// The shared store will. The box is what gives its future a name; beside the way to the store
+    /// and back it takes no time.
+    #[cfg(feature = "redis")]
+    Later(Pin<Box<dyn Future<Output = T> + Send + 'a>>),
+}
+
+impl<'a, T> Answer<'a, T> {
+    pub(super) fn new(answer: T) -> Answer<'a, T> {
+        Answer(Way::Now(ready(answer), PhantomData))
+    }
+
+    #[cfg(feature = "redis")]
+    pub(super) fn later(answer: impl Future<Output = T> + Send + 'a) -> Answer<'a, T> {
+        Answer(Way::Later(Box::pin(answer)))
     }
 }
 
-impl<T> Future for Answer<T> {
+impl<T> Future for Answer<'_, T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.0).poll(context)
+        match &mut self.0 {
+            Way::Now(answer, _) => Pin::new(answer).poll(context),
+            #[cfg(feature = "redis")]
+            Way::Later(answer) => answer.as_mut().poll(context),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Answer<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Answer")
     }
 }
 

@@ -4,8 +4,11 @@
 //! stays charged.
 
 use super::call::{Answer, NeedsAwait, awaitable};
+#[cfg(feature = "redis")]
+use super::shared::{Backing, Permits, Shared};
 use super::{Compiled, Inner, Rule, charges};
 use crate::decision::{Decision, Decisions};
+use crate::key::Who;
 use crate::store::memory::Memory;
 use crate::store::{Charge, Receipt};
 use std::fmt;
@@ -19,7 +22,7 @@ use std::sync::Arc;
 #[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
 pub struct Acquire<'a> {
     pub(super) rule: &'a Rule,
-    pub(super) fingerprint: u64,
+    pub(super) who: Who,
     pub(super) cost: u64,
 }
 
@@ -33,12 +36,37 @@ impl<'a> Acquire<'a> {
     /// The permit, without await.
     #[inline]
     pub fn try_now(self) -> Result<Permit<'a>, NeedsAwait> {
+        self.rule.limiter.not_shared()?;
         Ok(self.run())
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        &self.rule.limiter
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> Permit<'a> {
+        let Acquire { rule: Rule { limiter, rule }, who, cost } = self;
+        let rules = [(Arc::clone(rule), who)];
+        let admitted = limiter.admit_shared(shared, &rules, cost, u64::MAX, Permits::Here).await;
+        let decision = Decision::together(&admitted.decisions);
+        let held = match admitted.backing {
+            _ if admitted.receipts.is_empty() || cost == 0 => Held::Nothing,
+            Backing::Memory(own) => Held::Several(held(&charges(&own, cost), &admitted.receipts)),
+            Backing::Shared(id) => {
+                limiter.keep_shared(shared, id, &rules, cost);
+                Held::Shared(id)
+            }
+        };
+        let permit = Permit { limiter: Handle::Borrowed(limiter), decision, held };
+        limiter.observe(rule, &decision, cost);
+        permit
     }
 
     #[inline]
     pub(super) fn run(self) -> Permit<'a> {
-        let Acquire { rule: Rule { limiter, rule }, fingerprint, cost } = self;
+        let Acquire { rule: Rule { limiter, rule }, who: Who { local: fingerprint, .. }, cost } =
+            self;
         let [meter] = &rule.meters[..] else { return self.run_several() };
         if meter.hold().is_none() {
             return self.run_several();
@@ -54,7 +82,8 @@ impl<'a> Acquire<'a> {
     }
 
     fn run_several(self) -> Permit<'a> {
-        let Acquire { rule: Rule { limiter, rule }, fingerprint, cost } = self;
+        let Acquire { rule: Rule { limiter, rule }, who: Who { local: fingerprint, .. }, cost } =
+            self;
         let charges: Vec<Charge<'_>> = rule.charges(fingerprint, cost).collect();
         let admitted = limiter.admit(&charges, None);
         let decision = Decision::together(&admitted.decisions);
@@ -99,6 +128,9 @@ enum Held {
     /// So many units of a bucket.
     One(u64, u64),
     Several(Vec<Receipt>),
+    /// What has this identity in the shared store.
+    #[cfg(feature = "redis")]
+    Shared(u64),
 }
 
 impl Permit<'_> {
@@ -133,11 +165,17 @@ impl Deref for Permit<'_> {
 impl Drop for Permit<'_> {
     #[inline]
     fn drop(&mut self) {
-        let store = &self.limiter().store;
+        let limiter = self.limiter();
         match &self.held {
             Held::Nothing => {}
-            Held::One(bucket, units) => store.release(*bucket, *units),
-            Held::Several(receipts) => release(store, receipts),
+            Held::One(bucket, units) => limiter.store.release(*bucket, *units),
+            Held::Several(receipts) => release(&limiter.store, receipts),
+            #[cfg(feature = "redis")]
+            Held::Shared(id) => {
+                if let Some(shared) = &limiter.shared {
+                    limiter.let_go_shared(shared, *id);
+                }
+            }
         }
     }
 }
@@ -152,14 +190,37 @@ impl fmt::Debug for Permit<'_> {
 #[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
 pub struct Reserve<'a> {
     pub(super) limiter: &'a Arc<Inner>,
-    pub(super) rules: Vec<(Arc<Compiled>, u64)>,
+    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
     pub(super) units: u64,
 }
 
 impl Reserve<'_> {
     /// The hold, without await.
     pub fn try_now(self) -> Result<Hold, NeedsAwait> {
+        self.limiter.not_shared()?;
         Ok(self.run())
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        self.limiter
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) -> Hold {
+        let Reserve { limiter, rules, units } = self;
+        let admitted = limiter.admit_shared(shared, &rules, units, u64::MAX, Permits::Here).await;
+        let decisions = limiter.by_rule(&rules, &admitted.decisions, units);
+        let (limiter, receipts) = (Arc::clone(limiter), admitted.receipts);
+        let (rules, permit) = match admitted.backing {
+            Backing::Memory(own) => (own, None),
+            Backing::Shared(id) => {
+                if !receipts.is_empty() && units > 0 {
+                    limiter.keep_shared(shared, id, &rules, units);
+                }
+                (rules, Some(id))
+            }
+        };
+        Hold { limiter, decisions, rules, receipts, units, permit }
     }
 
     fn run(self) -> Hold {
@@ -168,7 +229,15 @@ impl Reserve<'_> {
         let admitted = limiter.admit(&charges, None);
         drop(charges);
         let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new()));
-        let mut hold = Hold { limiter, decisions, rules, receipts: admitted.receipts, units };
+        let mut hold = Hold {
+            limiter,
+            decisions,
+            rules,
+            receipts: admitted.receipts,
+            units,
+            #[cfg(feature = "redis")]
+            permit: None,
+        };
         // Should the observer panic, the hold is there to give its permits back.
         hold.decisions = hold.limiter.by_rule(&hold.rules, &admitted.decisions, units);
         hold
@@ -191,10 +260,13 @@ impl fmt::Debug for Reserve<'_> {
 pub struct Hold {
     limiter: Arc<Inner>,
     decisions: Decisions,
-    rules: Vec<(Arc<Compiled>, u64)>,
+    rules: Vec<(Arc<Compiled>, Who)>,
     /// One for each limit of each rule; none if they refused.
     receipts: Vec<Receipt>,
     units: u64,
+    /// If it is in the shared store, the identity of its permits.
+    #[cfg(feature = "redis")]
+    permit: Option<u64>,
 }
 
 impl Hold {
@@ -230,6 +302,10 @@ impl Deref for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        #[cfg(feature = "redis")]
+        if let (Some(id), Some(shared)) = (self.permit, &self.limiter.shared) {
+            return self.limiter.let_go_shared(shared, id);
+        }
         release(&self.limiter.store, &held(&charges(&self.rules, self.units), &self.receipts));
     }
 }
@@ -254,8 +330,24 @@ pub struct Settle {
 impl Settle {
     /// Settles it, without await.
     pub fn try_now(self) -> Result<(), NeedsAwait> {
+        self.hold.limiter.not_shared()?;
         self.run();
         Ok(())
+    }
+
+    fn limiter(&self) -> &Arc<Inner> {
+        &self.hold.limiter
+    }
+
+    #[cfg(feature = "redis")]
+    async fn run_shared(self, shared: &Shared) {
+        let Settle { hold, actual } = &self;
+        match hold.permit {
+            Some(_) => {
+                hold.limiter.settle_shared(shared, &hold.rules, &hold.receipts, *actual).await;
+            }
+            None => self.run(),
+        }
     }
 
     fn run(self) {
@@ -274,6 +366,6 @@ impl Settle {
     }
 }
 
-awaitable!(['a] Acquire<'a>, Permit<'a>);
-awaitable!(['a] Reserve<'a>, Hold);
-awaitable!([] Settle, ());
+awaitable!(['a 'a] Acquire<'a>, Permit<'a>);
+awaitable!(['a 'a] Reserve<'a>, Hold);
+awaitable!(['static] Settle, ());

@@ -79,7 +79,7 @@ impl Rule {
     /// # Ok(()) }
     /// ```
     pub fn wait(&self, key: impl Key) -> Wait<'_> {
-        Wait::new(self, self.limiter.secret.fingerprint(&key))
+        Wait::new(self, self.limiter.secret.who(&key))
     }
 
     /// Takes a unit, or `.cost(n)`, of each concurrency limit of the rule, to be given back when the
@@ -99,7 +99,7 @@ impl Rule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn acquire(&self, key: impl Key) -> Acquire<'_> {
-        Acquire { rule: self, fingerprint: self.limiter.secret.fingerprint(&key), cost: 1 }
+        Acquire { rule: self, who: self.limiter.secret.who(&key), cost: 1 }
     }
 
     /// Charges an estimate, to be [settled](crate::Hold::settle) at the true price.
@@ -116,7 +116,7 @@ impl Rule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reserve(&self, key: impl Key, units: u64) -> Reserve<'_> {
-        let rules = vec![(Arc::clone(&self.rule), self.limiter.secret.fingerprint(&key))];
+        let rules = vec![(Arc::clone(&self.rule), self.limiter.secret.who(&key))];
         Reserve { limiter: &self.limiter, rules, units }
     }
 
@@ -136,8 +136,8 @@ impl Rule {
     /// [`check`](Rule::check) for many keys, each by itself, at the same instant. Faster than one
     /// by one.
     pub fn check_many<K: Key>(&self, keys: &[K]) -> CheckMany<'_> {
-        let fingerprints = keys.iter().map(|key| self.limiter.secret.fingerprint(key)).collect();
-        CheckMany { rule: self, fingerprints, cost: 1 }
+        let keys = keys.iter().map(|key| self.limiter.secret.who(key)).collect();
+        CheckMany { rule: self, keys, cost: 1 }
     }
 
     /// The inner table alone: the key is hashed and the clock read beforehand.
@@ -150,7 +150,7 @@ impl Rule {
 
     #[inline]
     fn call(&self, key: &impl Key, action: Action) -> Call<'_> {
-        Call { rule: self, fingerprint: self.limiter.secret.fingerprint(key), action }
+        Call { rule: self, who: self.limiter.secret.who(key), action }
     }
 }
 

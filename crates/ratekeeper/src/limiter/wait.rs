@@ -5,12 +5,17 @@
 
 use super::admit::Turn;
 use super::queue::{Sleeper, Ticket};
+#[cfg(feature = "redis")]
+use super::shared::{Admitted, Permits};
 use super::{Rule, alarm};
 use crate::decision::Decision;
+use crate::key::Who;
 use crate::store::Charge;
 use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
+#[cfg(feature = "redis")]
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -19,15 +24,15 @@ use std::time::{Duration, Instant};
 #[must_use = "a call does nothing unless it is awaited"]
 pub struct Wait<'a> {
     rule: &'a Rule,
-    fingerprint: u64,
+    who: Who,
     cost: u64,
     max_wait: Option<Duration>,
     deadline: Option<Instant>,
 }
 
 impl<'a> Wait<'a> {
-    pub(super) fn new(rule: &'a Rule, fingerprint: u64) -> Wait<'a> {
-        Wait { rule, fingerprint, cost: 1, max_wait: None, deadline: None }
+    pub(super) fn new(rule: &'a Rule, who: Who) -> Wait<'a> {
+        Wait { rule, who, cost: 1, max_wait: None, deadline: None }
     }
 
     /// Units that the request takes.
@@ -62,7 +67,13 @@ impl<'a> IntoFuture for Wait<'a> {
     type IntoFuture = Waiting<'a>;
 
     fn into_future(self) -> Waiting<'a> {
-        Waiting { wait: self, until: None, state: State::Asks }
+        Waiting {
+            wait: self,
+            until: None,
+            state: State::Asks,
+            #[cfg(feature = "redis")]
+            shared: Taken::Nothing,
+        }
     }
 }
 
@@ -73,6 +84,18 @@ pub struct Waiting<'a> {
     /// The last tick at which it may pass, once it has begun to wait.
     until: Option<u64>,
     state: State,
+    #[cfg(feature = "redis")]
+    shared: Taken<'a>,
+}
+
+/// What the shared store was asked for.
+#[cfg(feature = "redis")]
+enum Taken<'a> {
+    Nothing,
+    /// It is being asked.
+    Asking(Pin<Box<dyn Future<Output = Option<Admitted>> + Send + 'a>>),
+    /// A turn, to be given back by who does not wait for it.
+    Turn(Admitted),
 }
 
 enum State {
@@ -88,10 +111,12 @@ enum State {
     Done,
 }
 
-impl Waiting<'_> {
+impl<'a> Waiting<'a> {
     /// Asks; the decision, if there is nothing to wait for. Who only looks does not wait.
     fn ask(&mut self, waker: &Waker) -> Option<Decision> {
-        let Wait { rule: Rule { limiter, rule }, fingerprint, cost, .. } = self.wait;
+        let Wait {
+            rule: Rule { limiter, rule }, who: Who { local: fingerprint, .. }, cost, ..
+        } = self.wait;
         let start = limiter.clock.now();
         let until = *self.until.get_or_insert_with(|| start.saturating_add(self.wait.patience()));
         if rule.plain {
@@ -124,6 +149,47 @@ impl Waiting<'_> {
             None => return self.sleep_on(decision, now, until, waker),
         };
         None
+    }
+
+    /// What follows from a decision of the shared store, or without it.
+    #[cfg(feature = "redis")]
+    fn heed(&mut self, admitted: Admitted, waker: &Waker) -> Option<Decision> {
+        let limiter = &self.wait.rule.limiter;
+        let decision = Decision::together(&admitted.decisions);
+        let now = limiter.clock.now();
+        let turn = decision.delay().filter(|turn| self.wait.cost > 0 && !turn.is_zero());
+        if let Some(turn) = turn {
+            let tick = now + u64::try_from(turn.as_micros()).unwrap_or(u64::MAX);
+            self.state = State::Told(limiter.queues.sleep(tick, waker), decision);
+            self.shared = Taken::Turn(admitted);
+            return None;
+        }
+        match decision.is_allowed() || decision.shapes {
+            true => Some(decision),
+            false => self.sleep_on(decision, now, self.until.unwrap_or(now), waker),
+        }
+    }
+
+    /// Asks the shared store, and heeds its answer once it is there.
+    #[cfg(feature = "redis")]
+    fn poll_shared(&mut self, context: &mut Context<'_>) -> Poll<Option<Decision>> {
+        let Wait { rule: Rule { limiter, rule }, who, cost, .. } = self.wait;
+        let patience = self.until.map_or_else(
+            || self.wait.patience(),
+            |until| until.saturating_sub(limiter.clock.now()),
+        );
+        self.until.get_or_insert_with(|| limiter.clock.now().saturating_add(patience));
+        if !matches!(self.shared, Taken::Asking(_)) {
+            self.shared = Taken::Asking(Box::pin(async move {
+                let rules = [(Arc::clone(rule), who)];
+                let shared = limiter.shared.as_ref()?;
+                Some(limiter.admit_shared(shared, &rules, cost, patience, Permits::ByName).await)
+            }));
+        }
+        let Taken::Asking(asking) = &mut self.shared else { return Poll::Pending };
+        let admitted = std::task::ready!(asking.as_mut().poll(context));
+        self.shared = Taken::Nothing;
+        Poll::Ready(admitted.and_then(|admitted| self.heed(admitted, context.waker())))
     }
 
     /// The decision, unless asking again at its time may help.
@@ -179,7 +245,7 @@ impl Waiting<'_> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Sleeps(sleeper) | State::Told(sleeper, _) => limiter.queues.rise(&sleeper),
             State::InLine(ticket, _) => {
-                let mut charges = rule.charges(self.wait.fingerprint, self.wait.cost);
+                let mut charges = rule.charges(self.wait.who.local, self.wait.cost);
                 if let Some(charge) = charges.find(|charge| charge.pace().is_some()) {
                     limiter.leave(&ticket, &charge);
                 }
@@ -202,6 +268,12 @@ impl Future for Waiting<'_> {
         };
         if asks {
             this.leave();
+            #[cfg(feature = "redis")]
+            let decision = match limiter.shared {
+                Some(_) => std::task::ready!(this.poll_shared(context)),
+                None => this.ask(waker),
+            };
+            #[cfg(not(feature = "redis"))]
             let decision = this.ask(waker);
             if let Some(decision) = decision.or(this.admitted()) {
                 limiter.observe(&this.wait.rule.rule, &decision, this.wait.cost);
@@ -220,6 +292,13 @@ impl Future for Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let permit = self.admitted().and_then(|decision| decision.permit);
+        #[cfg(feature = "redis")]
+        if let Taken::Turn(admitted) = std::mem::replace(&mut self.shared, Taken::Nothing)
+            && self.admitted().is_some()
+        {
+            let Rule { limiter, rule } = self.wait.rule;
+            limiter.leave_turn((Arc::clone(rule), self.wait.who), admitted, permit);
+        }
         self.leave();
         let limiter = &self.wait.rule.limiter;
         permit.map(|permit| limiter.leases.release(&limiter.store, permit));

@@ -95,7 +95,10 @@ impl World<'_> {
             }
             2 => {
                 if let Some((name, id)) = dice.take(&mut slots.named) {
-                    assert_eq!(self.limiter.release(name), slots.oracle.release(now, id));
+                    assert_eq!(
+                        self.limiter.release(name).try_now().unwrap(),
+                        slots.oracle.release(now, id)
+                    );
                 }
             }
             _ => {
@@ -154,7 +157,7 @@ impl World<'_> {
             }
             _ => {
                 if let Some(name) = dice.take(&mut line.named) {
-                    assert!(self.limiter.release(name));
+                    assert!(self.limiter.release(name).try_now().unwrap());
                 }
             }
         }
@@ -184,7 +187,9 @@ impl World<'_> {
         self.crowd.go(self.crowd.now() + 3_600_000_000);
         self.note_passed();
         for line in &mut self.lines {
-            line.named.drain(..).for_each(|name| assert!(self.limiter.release(name)));
+            line.named
+                .drain(..)
+                .for_each(|name| assert!(self.limiter.release(name).try_now().unwrap()));
         }
     }
 }

@@ -24,9 +24,9 @@ fn a_named_permit_ends_with_its_time() {
     assert_eq!(key.peek().remaining(), 0);
     assert!(key.ask(1).is_refused() && key.rule.acquire("alice").try_now().unwrap().is_refused());
     key.wait(TICK);
-    assert!(!key.limiter.release(first), "its time is over");
+    assert!(!key.limiter.release(first).try_now().unwrap(), "its time is over");
     assert_eq!(key.peek().remaining(), 1);
-    assert!(key.limiter.release(second));
+    assert!(key.limiter.release(second).try_now().unwrap());
     assert_eq!(key.peek().remaining(), 2);
 }
 
@@ -56,14 +56,20 @@ fn every_call_notices_the_end_of_a_permit() {
 fn a_name_gives_back_once() {
     let key = one_key("3 concurrent");
     let (first, second) = (named(&key), named(&key));
-    assert!(key.limiter.release(first) && !key.limiter.release(first));
+    assert!(
+        key.limiter.release(first).try_now().unwrap()
+            && !key.limiter.release(first).try_now().unwrap()
+    );
     assert_eq!(key.peek().remaining(), 2);
     let made_up: PermitId = "00000000000000ab".parse().unwrap();
-    assert!(!key.limiter.release(made_up));
+    assert!(!key.limiter.release(made_up).try_now().unwrap());
     let other = one_key("3 concurrent");
-    assert!(!other.limiter.release(second), "a name of another limiter");
+    assert!(!other.limiter.release(second).try_now().unwrap(), "a name of another limiter");
     let again: PermitId = second.to_string().parse().unwrap();
-    assert!(key.limiter.release(again), "a name survives the way through a text");
+    assert!(
+        key.limiter.release(again).try_now().unwrap(),
+        "a name survives the way through a text"
+    );
     assert_eq!(key.peek().remaining(), 3);
 }
 
@@ -76,7 +82,8 @@ fn only_what_was_taken_has_a_name() {
     let names: BTreeSet<PermitId> = [1, 1, 2].map(|cost| key.ask(cost).permit().unwrap()).into();
     assert_eq!((names.len(), key.peek().remaining()), (3, 0));
     assert_eq!(key.ask(1).permit(), None);
-    let released = names.into_iter().filter(|name| key.limiter.release(*name)).count();
+    let released =
+        names.into_iter().filter(|name| key.limiter.release(*name).try_now().unwrap()).count();
     assert_eq!((released, key.peek().remaining()), (3, 4));
 }
 
@@ -90,10 +97,13 @@ fn a_reset_frees_the_named_ones_alone() {
     let bob = key.rule.try_check("bob").unwrap().permit().unwrap();
     assert_eq!(key.peek().remaining(), 1);
     assert_eq!(key.rule.reset("alice").try_now().unwrap().remaining(), 3);
-    assert!(names.into_iter().all(|name| !key.limiter.release(name)), "they are given back");
+    assert!(
+        names.into_iter().all(|name| !key.limiter.release(name).try_now().unwrap()),
+        "they are given back"
+    );
     drop(held);
     assert_eq!(key.peek().remaining(), 5);
-    assert!(key.limiter.release(bob), "another key's permit is its own");
+    assert!(key.limiter.release(bob).try_now().unwrap(), "another key's permit is its own");
 }
 
 /// Goal: a permit of several limits ends under each with that limit's time, and is given back under
@@ -107,13 +117,16 @@ fn a_permit_of_several_limits_ends_under_each_in_its_time() {
     assert_eq!(key.peek().remaining(), 0, "two of two");
     key.wait(secs(1));
     assert_eq!(key.peek().remaining(), 1, "none of two, and two of three");
-    assert!(key.limiter.release(second) && !key.limiter.release(second));
+    assert!(
+        key.limiter.release(second).try_now().unwrap()
+            && !key.limiter.release(second).try_now().unwrap()
+    );
     assert_eq!(key.peek().remaining(), 2, "none of two, and one of three");
     let third = named(&key);
     key.wait(secs(1));
-    assert!(!key.limiter.release(first), "its time is over everywhere");
+    assert!(!key.limiter.release(first).try_now().unwrap(), "its time is over everywhere");
     assert_eq!(key.peek().remaining(), 2, "none of two, and one of three");
-    assert!(key.limiter.release(third));
+    assert!(key.limiter.release(third).try_now().unwrap());
     let all: Vec<_> = (0..2).map(|_| key.rule.acquire("alice").try_now().unwrap()).collect();
     assert!(all.iter().all(|permit| permit.is_allowed()));
 }
@@ -131,7 +144,7 @@ fn a_reset_of_one_rule_leaves_the_permit_of_the_other() {
     assert_eq!(left(), [0, 0]);
     let _ = limiter.rule("a").unwrap().reset("x").try_now().unwrap();
     assert_eq!(left(), [1, 0]);
-    assert!(limiter.release(both.permit().unwrap()));
+    assert!(limiter.release(both.permit().unwrap()).try_now().unwrap());
     assert_eq!(left(), [1, 1]);
 }
 
@@ -143,8 +156,9 @@ fn a_race_to_give_back_gives_back_once() {
     let names: Vec<PermitId> = (0..200).map(|_| named(&key)).collect();
     let spare = key.rule.acquire("alice").cost(1).try_now().unwrap();
     assert!(spare.is_refused());
-    let released =
-        race(8, |_| names.iter().map(|name| u64::from(key.limiter.release(*name))).sum());
+    let released = race(8, |_| {
+        names.iter().map(|name| u64::from(key.limiter.release(*name).try_now().unwrap())).sum()
+    });
     assert_eq!((released, key.peek().remaining()), (200, 200));
 }
 
@@ -184,7 +198,7 @@ fn names_have_a_bound() {
     assert_eq!((refused.source(), refused.permit()), (Source::Overflow, None));
     assert_eq!(rule.peek("alice").try_now().unwrap().remaining(), 92);
     assert!(rule.acquire("alice").try_now().unwrap().is_allowed(), "no name is needed for that");
-    assert!(limiter.release(taken[3].permit().unwrap()));
+    assert!(limiter.release(taken[3].permit().unwrap()).try_now().unwrap());
     assert!(rule.try_check("alice").unwrap().is_allowed());
     assert!(rule.try_check("alice").unwrap().is_refused());
 }

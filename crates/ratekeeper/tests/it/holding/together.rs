@@ -88,13 +88,13 @@ fn a_check_over_several_rules_has_one_name() {
     let second = limiter.check_all(ALL).unwrap().try_now().unwrap();
     assert_eq!((first.delay(), second.delay()), (Some(secs(0)), Some(secs(1))));
     assert_eq!(left(&limiter), [8, 0, 3]);
-    assert!(limiter.release(first.permit().unwrap()));
+    assert!(limiter.release(first.permit().unwrap()).try_now().unwrap());
     assert_eq!(left(&limiter), [8, 1, 3]);
     // The second one's minute begins with its turn.
     clock.advance(secs(61) - TICK);
     assert_eq!(left(&limiter)[1], 1);
     clock.advance(TICK);
-    assert!(!limiter.release(second.permit().unwrap()), "its minute is over");
+    assert!(!limiter.release(second.permit().unwrap()).try_now().unwrap(), "its minute is over");
     assert_eq!(left(&limiter)[1], 2);
 }
 
@@ -108,7 +108,7 @@ fn a_rule_of_rate_and_permits_takes_both_or_none() {
     let refused = key.rule.acquire("alice").try_now().unwrap();
     assert!(refused.is_refused() && refused.retry_after().is_none(), "nobody can say when");
     drop((first, refused));
-    assert!(key.limiter.release(name));
+    assert!(key.limiter.release(name).try_now().unwrap());
     let third = key.rule.reserve("alice", 1).try_now().unwrap();
     assert!(third.is_allowed(), "the refused one did not count");
     third.cancel().try_now().unwrap();

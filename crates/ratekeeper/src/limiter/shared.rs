@@ -1,0 +1,241 @@
+//! The walk over a store that is shared: one call of the store, or, if it is away, what each rule does
+//! then.
+//!
+//! Invariants: an outage is a decision with its source, never an error; whatever a server admits by
+//! itself is charged to its share, which is kept in step while the store is there.
+
+mod keeper;
+mod nodes;
+mod settle;
+
+use super::build::compile;
+use super::{Compiled, Inner, OnStoreFailure, charges};
+use crate::decision::{Decision, PermitId, Source};
+use crate::key::{Secret, Who};
+use crate::limit::Limit;
+use crate::store::Receipt;
+use crate::store::redis::{Ask, Record, Redis, RedisConfig, StoreError, Tag, Taken};
+use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use keeper::Keeper;
+use nodes::Nodes;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+pub(super) struct Shared {
+    pub(super) redis: Redis,
+    keeper: Keeper,
+    nodes: Nodes,
+    /// The limits of rules of which each server has a share, to be made anew when the fleet changes.
+    limits: Vec<(Arc<str>, Vec<Limit>)>,
+    shares: Mutex<Arc<Shares>>,
+    /// Makes identities that cannot be guessed.
+    secret: RandomState,
+    count: AtomicU64,
+}
+
+/// The rules as one server of so many may apply them by itself.
+struct Shares {
+    nodes: u32,
+    rules: HashMap<Arc<str>, Arc<Compiled>>,
+}
+
+/// Rules with the keys that are asked under them.
+pub(super) type Asked = [(Arc<Compiled>, Who)];
+
+/// How permits are held that a request takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Permits {
+    /// By name, until their time is over.
+    ByName,
+    /// In this process, until they are given back.
+    Here,
+}
+
+/// What became of a request.
+pub(super) struct Admitted {
+    /// One for each limit of each rule.
+    pub(super) decisions: Vec<Decision>,
+    /// One for each limit of each rule that was charged; none if they refused.
+    pub(super) receipts: Vec<Receipt>,
+    pub(super) backing: Backing,
+}
+
+/// Where something is charged, and can be settled.
+pub(super) enum Backing {
+    /// In memory, under these rules.
+    Memory(Vec<(Arc<Compiled>, Who)>),
+    /// In the shared store; permits have this identity.
+    Shared(u64),
+}
+
+impl Shared {
+    pub(super) fn new(
+        config: RedisConfig,
+        secret: &Secret,
+        given_time: bool,
+        rules: Vec<(Arc<str>, Vec<Limit>, OnStoreFailure)>,
+    ) -> Shared {
+        let local = rules.into_iter().filter(|(.., policy)| *policy == OnStoreFailure::Local);
+        let limits: Vec<_> = local.map(|(name, limits, _)| (name, limits)).collect();
+        let nodes = Nodes::new(config.nodes, !limits.is_empty());
+        let shares = Mutex::new(Arc::new(Shares::new(secret, &limits, nodes.count())));
+        let (redis, keeper) = (Redis::new(config, given_time), Keeper::default());
+        let (secret, count) = (RandomState::new(), AtomicU64::new(0));
+        Shared { redis, keeper, nodes, limits, shares, secret, count }
+    }
+
+    /// A new identity that leads to the tag.
+    fn id(&self, tag: Tag, permits: Permits) -> NonZeroU64 {
+        loop {
+            let random = self.secret.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
+            if let Some(id) = NonZeroU64::new(tag.id(permits == Permits::Here, random)) {
+                return id;
+            }
+        }
+    }
+
+    /// The share of this server, as the fleet is now.
+    fn shares(&self, secret: &Secret) -> Arc<Shares> {
+        let mut shares = lock(&self.shares);
+        if shares.nodes != self.nodes.count() {
+            *shares = Arc::new(Shares::new(secret, &self.limits, self.nodes.count()));
+        }
+        Arc::clone(&shares)
+    }
+}
+
+impl Shares {
+    fn new(secret: &Secret, limits: &[(Arc<str>, Vec<Limit>)], nodes: u32) -> Shares {
+        let rules = limits.iter().map(|(name, limits)| {
+            let shares: Vec<Limit> = limits.iter().map(|limit| limit.share(nodes)).collect();
+            (Arc::clone(name), Arc::new(compile(secret, name, &shares, OnStoreFailure::Local)))
+        });
+        Shares { nodes, rules: rules.collect() }
+    }
+
+    /// Those of the rules that have a share.
+    fn of(&self, rules: &Asked) -> Vec<(Arc<Compiled>, Who)> {
+        let own = rules.iter().filter(|(rule, _)| rule.on_store_failure == OnStoreFailure::Local);
+        own.filter_map(|(rule, who)| Some((Arc::clone(self.rules.get(&rule.name)?), *who)))
+            .collect()
+    }
+}
+
+/// A charge for each limit of each rule; the caller waits for a turn no longer than `patience`.
+fn asks(rules: &Asked, cost: u64, patience: u64) -> Vec<Ask<'_>> {
+    let each = rules.iter().flat_map(|(rule, who)| {
+        rule.charges(who.local, cost).map(|charge| Ask { charge, who: who.shared, patience })
+    });
+    each.collect()
+}
+
+impl Inner {
+    /// Charges all rules, or none, in the shared store.
+    pub(super) async fn admit_shared(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rules: &Asked,
+        cost: u64,
+        patience: u64,
+        permits: Permits,
+    ) -> Admitted {
+        let asks = asks(rules, cost, patience);
+        let Some(first) = asks.first() else {
+            return Admitted::nowhere(Vec::new());
+        };
+        shared.nodes.keep(self);
+        let held = asks.iter().filter(|ask| ask.charge.hold().is_some() && cost > 0);
+        let id = shared.id(held.clone().next().unwrap_or(first).tag(), permits);
+        let mut text = Vec::new();
+        held.clone().for_each(|ask| shared.redis.note(ask, &mut text));
+        let longest = held.filter_map(|ask| ask.charge.hold()).max();
+        let record = longest.filter(|_| permits == Permits::ByName);
+        let record = record.map(|ticks| Record { id: id.get(), ticks, text: &text });
+        let taken = Taken { id: id.get(), record, given: self.clock.now() };
+        match shared.redis.charge(&asks, taken).await {
+            Ok(charged) => {
+                let (mut decisions, receipts) = (charged.decisions, charged.receipts);
+                if charged.alien > 0 {
+                    self.tell(&shared.redis.alien());
+                }
+                if !receipts.is_empty() {
+                    self.keep_warm(shared, rules, cost);
+                    let named = |_: &u64| record.is_some();
+                    for (ask, decision) in asks.iter().zip(&mut decisions) {
+                        decision.permit = ask.charge.hold().filter(named).map(|_| PermitId(id));
+                    }
+                }
+                Admitted { decisions, receipts, backing: Backing::Shared(id.get()) }
+            }
+            Err(error) => {
+                self.tell(&error);
+                self.admit_without(shared, rules, cost, permits)
+            }
+        }
+    }
+
+    /// Decides without the store: each rule does what it was told.
+    fn admit_without(
+        &self,
+        shared: &Shared,
+        rules: &Asked,
+        cost: u64,
+        permits: Permits,
+    ) -> Admitted {
+        let own = shared.shares(&self.secret).of(rules);
+        let denied = rules.iter().any(|(rule, _)| rule.on_store_failure == OnStoreFailure::Deny);
+        let charges = charges(&own, if denied { 0 } else { cost });
+        let admitted = match permits {
+            Permits::ByName => self.admit_by_name(&charges, None),
+            Permits::Here => self.admit(&charges, None),
+        };
+        drop(charges);
+        let mut local = admitted.decisions.iter();
+        let mut decisions = Vec::new();
+        for (rule, _) in rules {
+            for _ in &rule.meters {
+                decisions.push(match rule.on_store_failure {
+                    OnStoreFailure::Allow => Decision::FAILED_OPEN,
+                    OnStoreFailure::Deny if cost == 0 => Decision::FAILED_OPEN,
+                    OnStoreFailure::Deny => Decision::FAILED_CLOSED,
+                    OnStoreFailure::Local => {
+                        local.next().map_or(Decision::FAILED_OPEN, |decision| Decision {
+                            source: Source::Local,
+                            ..*decision
+                        })
+                    }
+                });
+            }
+        }
+        Admitted { decisions, receipts: admitted.receipts, backing: Backing::Memory(own) }
+    }
+
+    /// Charges what the store admitted to this server's own share, so that it is in step if the store
+    /// goes away. What does not fit has used the share up.
+    fn keep_warm(&self, shared: &Shared, rules: &Asked, cost: u64) {
+        if cost == 0 || rules.iter().all(|(rule, _)| rule.on_store_failure != OnStoreFailure::Local)
+        {
+            return;
+        }
+        let (own, now) = (shared.shares(&self.secret).of(rules), self.clock.now());
+        for charge in charges(&own, cost).iter().filter(|charge| charge.hold().is_none()) {
+            let _ = self.store.charge(now, charge);
+        }
+    }
+
+    /// Tells the observer what is wrong with the store.
+    fn tell(&self, error: &StoreError) {
+        if let Some(observer) = &self.observer {
+            observer.store_failed(error);
+        }
+    }
+}
+
+impl Admitted {
+    /// Where there is nothing to charge.
+    fn nowhere(decisions: Vec<Decision>) -> Admitted {
+        Admitted { decisions, receipts: Vec::new(), backing: Backing::Memory(Vec::new()) }
+    }
+}

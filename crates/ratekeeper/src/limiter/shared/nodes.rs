@@ -1,0 +1,98 @@
+//! How many servers share the store: as many as was said, or as many as tell it that they are there.
+//!
+//! Each holds a permit in the store, renewed every few seconds; those that are held are counted.
+//! Invariant: without an answer of the store the last count stays.
+
+use crate::key::Who;
+use crate::limit::Limit;
+use crate::limiter::build::compile;
+use crate::limiter::{Compiled, Inner, OnStoreFailure};
+use crate::store::redis::{Ask, Taken};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How often a server says that it is there, and for how long that holds.
+const EVERY: Duration = Duration::from_secs(3);
+const HOLDS: Duration = Duration::from_secs(10);
+
+/// More servers than that are not counted.
+const MOST: u64 = 1 << 20;
+
+/// The key of the permits, as a rule's: no rule has a space in its name.
+const NAME: &str = "nodes of fleet";
+
+pub(super) struct Nodes {
+    count: AtomicU64,
+    /// Whether they have to be counted, and nobody does yet.
+    idle: AtomicBool,
+    /// The identity of this one.
+    id: u64,
+}
+
+impl Nodes {
+    pub(super) fn new(said: Option<u32>, needed: bool) -> Nodes {
+        let (count, idle) = (AtomicU64::new(said.unwrap_or(1).into()), said.is_none() && needed);
+        Nodes {
+            count,
+            idle: AtomicBool::new(idle),
+            id: RandomState::new().hash_one(NAME) | 1 << 63,
+        }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.count.load(Ordering::Relaxed)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Sees to it that the servers are counted from now on.
+    pub(super) fn keep(&self, limiter: &Arc<Inner>) {
+        if self.idle.load(Ordering::Relaxed) && self.idle.swap(false, Ordering::Relaxed) {
+            tokio::spawn(Counting(Arc::downgrade(limiter)).run());
+        }
+    }
+}
+
+/// The task that counts. Should its runtime end, the next call starts another.
+struct Counting(Weak<Inner>);
+
+impl Counting {
+    async fn run(self) {
+        let Some(rule) = self.0.upgrade().and_then(|limiter| rule(&limiter)) else { return };
+        while let Some(limiter) = self.0.upgrade() {
+            count(&limiter, &rule).await;
+            drop(limiter);
+            sleep(EVERY).await;
+        }
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        let limiter = self.0.upgrade();
+        if let Some(shared) = limiter.as_ref().and_then(|limiter| limiter.shared.as_ref()) {
+            shared.nodes.idle.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn rule(limiter: &Inner) -> Option<(Compiled, Who)> {
+    let limit = Limit::concurrent(MOST).hold(HOLDS).build().ok()?;
+    let rule = compile(&limiter.secret, &NAME.into(), &[limit], OnStoreFailure::Allow);
+    Some((rule, limiter.secret.who(NAME)))
+}
+
+async fn count(limiter: &Inner, (rule, who): &(Compiled, Who)) {
+    let Some(shared) = &limiter.shared else { return };
+    let asks: Vec<Ask<'_>> = rule
+        .charges(who.local, 1)
+        .map(|charge| Ask { charge, who: who.shared, patience: 0 })
+        .collect();
+    let taken = Taken { id: shared.nodes.id, record: None, given: limiter.clock.now() };
+    if let Ok(charged) = shared.redis.charge(&asks, taken).await {
+        for decision in charged.decisions {
+            shared.nodes.count.store(MOST - decision.remaining(), Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What comes back to a shared store: refunds, resets, settled reservations, turns and permits.
+//!
+//! Invariant: what cannot be given back because the store is away stays charged, and permits then end
+//! with their time.
+
+use super::{Admitted, Asked, Backing, Permits, Shared, asks};
+use crate::decision::{Decision, PermitId};
+use crate::key::Who;
+use crate::limiter::call::Action;
+use crate::limiter::{Compiled, Inner};
+use crate::store::Receipt;
+use crate::store::redis::{Ask, Back};
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+impl Inner {
+    /// Refunds or forgets what a key has used.
+    pub(in crate::limiter) async fn change_shared(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rule: &(Arc<Compiled>, Who),
+        action: Action,
+    ) -> Decision {
+        let back = |ask: &Ask<'_>| match action {
+            Action::Reset => Back::Forget,
+            Action::Refund(units) if ask.charge.hold().is_none() => Back::Refund(units),
+            _ => Back::Release(0),
+        };
+        let rules = std::slice::from_ref(rule);
+        let each: Vec<_> = asks(rules, 0, 0).into_iter().map(|ask| (ask, back(&ask))).collect();
+        match shared.redis.back(&each, self.clock.now()).await {
+            Ok(done) => {
+                self.change_shares(shared, rules, action);
+                Decision::together(
+                    &done.into_iter().map(|(_, decision)| decision).collect::<Vec<_>>(),
+                )
+            }
+            Err(error) => {
+                self.tell(&error);
+                self.change_shares(shared, rules, action);
+                Decision::together(&self.admit_without(shared, rules, 0, Permits::Here).decisions)
+            }
+        }
+    }
+
+    /// The same with this server's own share.
+    fn change_shares(&self, shared: &Shared, rules: &Asked, action: Action) {
+        for (rule, who) in shared.shares(&self.secret).of(rules) {
+            let _ = match action {
+                Action::Refund(units) => self.refund(&rule, who.local, units),
+                _ => self.reset(&rule, who.local),
+            };
+        }
+    }
+
+    /// Settles charges at what was really used.
+    pub(in crate::limiter) async fn settle_shared(
+        &self,
+        shared: &Shared,
+        rules: &Asked,
+        receipts: &[Receipt],
+        actual: u64,
+    ) {
+        let asks = asks(rules, 0, 0);
+        let mut each: Vec<(Ask<'_>, Back)> = Vec::new();
+        for (index, (ask, receipt)) in asks.iter().zip(receipts).enumerate() {
+            // The same key under the same rule, asked more than once, was one charge.
+            let same = |other: &&Receipt| other.is_beside(receipt);
+            let first = !receipts[..index].iter().any(|other| same(&other));
+            let count = receipts.iter().filter(same).count() as u64;
+            if first && ask.charge.hold().is_none() {
+                let (held, actual) = (receipt.units() * count, actual.saturating_mul(count));
+                each.push((*ask, Back::Settle { stamp: receipt.stamp(), held, actual }));
+            }
+        }
+        if !each.is_empty()
+            && let Err(error) = shared.redis.back(&each, self.clock.now()).await
+        {
+            self.tell(&error);
+        }
+    }
+
+    /// Gives back a turn that nobody waits for any more, and what goes with it, without waiting for it.
+    pub(in crate::limiter) fn leave_turn(
+        self: &Arc<Self>,
+        rule: (Arc<Compiled>, Who),
+        admitted: Admitted,
+        permit: Option<PermitId>,
+    ) {
+        let (Backing::Shared(_), Ok(runtime)) = (admitted.backing, Handle::try_current()) else {
+            return;
+        };
+        let limiter = Arc::clone(self);
+        runtime.spawn(async move {
+            let Some(shared) = &limiter.shared else { return };
+            limiter.leave_shared(shared, &[rule], &admitted.receipts).await;
+            if let Some(permit) = permit {
+                limiter.release_shared(shared, permit).await;
+            }
+        });
+    }
+
+    /// Gives a turn back, if it is still the last.
+    async fn leave_shared(&self, shared: &Shared, rules: &Asked, receipts: &[Receipt]) {
+        let asks = asks(rules, 0, 0);
+        let shaped = asks.iter().zip(receipts).filter(|(ask, _)| ask.charge.pace().is_some());
+        let each: Vec<_> = shaped
+            .map(|(ask, receipt)| {
+                (*ask, Back::Settle { stamp: receipt.stamp(), held: receipt.units(), actual: 0 })
+            })
+            .collect();
+        if let Err(error) = shared.redis.back(&each, self.clock.now()).await {
+            self.tell(&error);
+        }
+    }
+
+    /// Gives a permit by name back.
+    pub(in crate::limiter) async fn release_shared(
+        &self,
+        shared: &Shared,
+        permit: PermitId,
+    ) -> bool {
+        match shared.redis.release(permit.0.get(), self.clock.now()).await {
+            Ok(released) => released,
+            Err(error) => {
+                self.tell(&error);
+                false
+            }
+        }
+    }
+}

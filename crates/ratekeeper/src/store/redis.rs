@@ -1,0 +1,295 @@
+//! State in Redis or Valkey, shared by many servers.
+//!
+//! One script call decides all buckets of a request that are in one slot; on one server that is all of
+//! them. Invariants: what was refused has changed nothing, or, across slots, was given back; the time is
+//! the server's; no key is without an end.
+
+mod ask;
+mod cluster;
+mod config;
+mod connect;
+mod error;
+mod link;
+mod name;
+mod request;
+mod script;
+mod sentinel;
+#[cfg(feature = "redis-tls")]
+mod tls;
+mod topology;
+
+pub(crate) use ask::Back;
+pub use config::RedisConfig;
+pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
+pub(crate) use name::Tag;
+
+use super::{Charge, Receipt};
+use crate::algorithm::{NOW_MAX, Retry};
+use crate::decision::{Decision, Source};
+use ::redis::Value;
+use ask::Seen;
+use link::Probe;
+use request::Request;
+use script::{Part, Scripts};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use topology::Topology;
+
+/// How long the checks at the start may take.
+const VERIFY: Duration = Duration::from_secs(3);
+
+pub(crate) struct Redis {
+    config: Arc<RedisConfig>,
+    topology: Topology,
+    scripts: Scripts,
+    given_time: bool,
+}
+
+/// One bucket of a request: what to charge, and where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask<'a> {
+    pub(crate) charge: Charge<'a>,
+    /// Who is counted.
+    pub(crate) who: u128,
+    /// How long the caller would wait for its turn, in ticks.
+    pub(crate) patience: u64,
+}
+
+impl Ask<'_> {
+    pub(crate) fn tag(&self) -> Tag {
+        Tag::of(self.who)
+    }
+
+    fn hash(&self) -> u128 {
+        self.who ^ self.charge.meter.name
+    }
+}
+
+/// What is held by name, to be noted with the charge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    pub(crate) id: u64,
+    pub(crate) ticks: u64,
+    pub(crate) text: &'a [u8],
+}
+
+/// What a charge needs to know beside its buckets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken<'a> {
+    /// The identity of permits.
+    pub(crate) id: u64,
+    /// What is noted by that name.
+    pub(crate) record: Option<Record<'a>>,
+    /// The time, where it is given.
+    pub(crate) given: u64,
+}
+
+/// What became of a request.
+pub(crate) struct Charged {
+    /// One for each ask.
+    pub(crate) decisions: Vec<Decision>,
+    /// One for each ask; none if they were refused.
+    pub(crate) receipts: Vec<Receipt>,
+    /// How many of the buckets hold something that is not ours.
+    pub(crate) alien: usize,
+}
+
+impl Redis {
+    /// With time that is given, the scripts take it from the caller: for tests.
+    pub(crate) fn new(config: RedisConfig, given_time: bool) -> Redis {
+        let config = Arc::new(config);
+        let topology = Topology::new(&config, probe);
+        Redis { config, topology, scripts: Scripts::new(given_time), given_time }
+    }
+
+    /// Charges all buckets, or none if one refuses. Permits that are taken have this identity.
+    pub(crate) async fn charge(
+        &self,
+        asks: &[Ask<'_>],
+        taken: Taken<'_>,
+    ) -> Result<Charged, StoreError> {
+        let mut request = Request::new(self, asks, taken);
+        let done = request.run().await;
+        if done.is_err() || request.refused {
+            request.give_back().await;
+        }
+        done.and_then(|()| request.answer(asks))
+    }
+
+    /// Gives something back to buckets, or charges them without asking: for each, whether there was
+    /// anything to do, and what it says to a peek.
+    pub(crate) async fn back(
+        &self,
+        each: &[(Ask<'_>, Back)],
+        given: u64,
+    ) -> Result<Vec<(bool, Decision)>, StoreError> {
+        let deadline = Instant::now() + self.config.deadline;
+        let mut done = vec![None; each.len()];
+        let asks: Vec<Ask<'_>> = each.iter().map(|(ask, _)| *ask).collect();
+        for group in self.groups(&asks) {
+            let mut keys = Vec::with_capacity(group.len());
+            let (mut parts, mut args) = (Vec::new(), Vec::with_capacity(group.len() + 1));
+            for index in &group {
+                let (ask, back) = &each[*index];
+                let meter = ask.charge.meter;
+                let (part, argument) = ask::back(&meter.kind, meter.shown, *back);
+                keys.push(self.name(ask));
+                parts.push(part);
+                args.push(argument);
+            }
+            args.extend(self.time_argument(given));
+            let script = self.scripts.get(false, parts.into_iter());
+            let tag = asks[group[0]].tag();
+            let answer = self.topology.run(tag, script, (&keys, &args), deadline).await?;
+            let (now, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+            for (index, row) in group.iter().zip(rows.chunks(2)) {
+                let [did, seen] = row else { return Err(self.unreadable()) };
+                let charge = asks[*index].charge;
+                let judged = ask::judge(&charge, 0, seen, now, 0);
+                let (mut verdict, _) = judged.ok_or_else(|| self.unreadable())?;
+                // Nobody waits for a turn here.
+                verdict.retry_after = verdict.retry_after.max(Retry::NOW);
+                let did = *did != Seen::Alien;
+                done[*index] = Some((did, charge.decision(verdict, Source::Store)));
+            }
+        }
+        done.into_iter().collect::<Option<_>>().ok_or_else(|| self.unreadable())
+    }
+
+    /// Notes the bucket of a permit, so that who knows the record can give it back.
+    pub(crate) fn note(&self, ask: &Ask<'_>, text: &mut Vec<u8>) {
+        text.extend(self.name(ask));
+        text.push(b'\n');
+    }
+
+    /// Gives back a permit by name; `false` if there is none, or no longer.
+    pub(crate) async fn release(&self, id: u64, given: u64) -> Result<bool, StoreError> {
+        let Some(text) = self.take(id).await? else { return Ok(false) };
+        let deadline = Instant::now() + self.config.deadline;
+        let script = self.scripts.get(false, [Part::Permits].into_iter());
+        let mut released = false;
+        // Permits of one record may be in several slots.
+        for key in text.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()) {
+            let mut args = vec![ask::release(id)];
+            args.extend(self.time_argument(given));
+            let tag = name::tag_of(key).ok_or_else(|| self.unreadable())?;
+            let answer = self.topology.run(tag, script, (&[key.to_vec()], &args), deadline).await?;
+            let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+            released |= rows.first().is_some_and(|did| *did != Seen::Alien);
+        }
+        Ok(released)
+    }
+
+    /// What is told of keys that hold something else.
+    pub(crate) fn alien(&self) -> StoreError {
+        let fault = format!(
+            "a key under `{}:` holds something that is not ours, so it is refused; delete it, or give \
+             us a prefix of our own",
+            self.config.prefix
+        );
+        StoreError::new(&self.config.to_string(), Class::BadValue, fault)
+    }
+
+    /// Keeps a record by name, for so many ticks.
+    pub(crate) async fn keep(&self, record: Record<'_>) -> Result<(), StoreError> {
+        let mut command = ::redis::cmd("SET");
+        command.arg(name::record(&self.config.prefix, record.id)).arg(record.text);
+        command.arg("PX").arg(record.ticks.div_ceil(1_000).max(1));
+        self.plain(record.id, &command).await.map(|_| ())
+    }
+
+    /// Takes a record out; `None` if there is none.
+    pub(crate) async fn take(&self, id: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut command = ::redis::cmd("GETDEL");
+        command.arg(name::record(&self.config.prefix, id));
+        match self.plain(id, &command).await? {
+            Value::BulkString(text) => Ok(Some(text)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn plain(&self, id: u64, command: &::redis::Cmd) -> Result<Value, StoreError> {
+        let deadline = Instant::now() + self.config.deadline;
+        self.topology.call(Tag::of_id(id), command, deadline).await
+    }
+
+    /// Connects, and checks how the servers are set up.
+    pub(crate) async fn verify(&self) -> Result<(), StoreError> {
+        let deadline = Instant::now() + VERIFY;
+        for link in self.topology.links(deadline).await? {
+            let answer = link.call(&::redis::cmd("INFO"), false, deadline).await?;
+            let text = match &answer {
+                Value::BulkString(text) => String::from_utf8_lossy(text),
+                _ => return Err(self.unreadable()),
+            };
+            let policy = text.lines().find_map(|line| line.strip_prefix("maxmemory_policy:"));
+            let policy = policy.unwrap_or("noeviction").trim();
+            if policy != "noeviction" && !self.config.allow_eviction {
+                let fault = format!(
+                    "drops keys when its memory is full (maxmemory-policy {policy}), and with them what \
+                     was counted; set it to noeviction, or allow eviction"
+                );
+                return Err(StoreError::config(&link.place(), &fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// The asks that one script can decide together, those with a turn first, so that permits know it.
+    fn groups(&self, asks: &[Ask<'_>]) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (index, ask) in asks.iter().enumerate() {
+            let same =
+                |group: &&mut Vec<usize>| self.topology.together(asks[group[0]].tag(), ask.tag());
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(index),
+                None => groups.push(vec![index]),
+            }
+        }
+        for group in &mut groups {
+            group.sort_by_key(|index| asks[*index].charge.hold().is_some());
+        }
+        groups.sort_by_key(|group| group.iter().all(|index| asks[*index].charge.pace().is_none()));
+        groups
+    }
+
+    fn name(&self, ask: &Ask<'_>) -> Vec<u8> {
+        name::bucket(&self.config.prefix, ask.tag(), ask.hash())
+    }
+
+    /// The time, where the scripts take it from the caller.
+    fn time_argument(&self, given: u64) -> Option<Vec<u8>> {
+        self.given_time.then(|| given.to_string().into_bytes())
+    }
+
+    fn unreadable(&self) -> StoreError {
+        let fault =
+            "gave an answer that is none of our scripts'; is this a Redis or Valkey server?";
+        StoreError::new(&self.config.to_string(), Class::Alien, fault)
+    }
+}
+
+/// The time, and what follows it.
+fn read(answer: Value) -> Option<(u64, Vec<Seen>)> {
+    let Value::Array(values) = answer else { return None };
+    let mut values = values.into_iter();
+    let Some(Value::Int(now)) = values.next() else { return None };
+    let seen = values.map(|value| match value {
+        Value::Nil => Some(Seen::Nothing),
+        Value::BulkString(text) => Some(Seen::Text(text)),
+        Value::Int(0) => Some(Seen::Alien),
+        Value::Int(_) => Some(Seen::Text(b"1".to_vec())),
+        _ => None,
+    });
+    Some((u64::try_from(now).ok()?.min(NOW_MAX), seen.collect::<Option<_>>()?))
+}
+
+/// The call by which a server is probed: a charge of a bucket that is whole again in a moment. It runs
+/// the script that most rules use, and it writes.
+fn probe(config: &RedisConfig, tag: Tag) -> Probe {
+    let scripts = Scripts::new(false);
+    let script = scripts.get(true, [Part::Bucket].into_iter());
+    let key = name::other(&config.prefix, tag, "probe");
+    Probe(script.whole(&[key], &[ask::probe()]))
+}

@@ -1,0 +1,258 @@
+//! One bucket of a request, as the scripts read it, and what they report of it.
+//!
+//! The script decides; every figure of the answer is then computed here, from the state and the time
+//! that it reports, by the very functions that the memory store uses. Invariant: numbers that a script
+//! is given are whole and within 2^53.
+
+use super::super::{Charge, Kind, Stamp};
+use super::script::Part;
+use crate::algorithm::bucket::Arrival;
+use crate::algorithm::fixed_window::Window;
+use crate::algorithm::sliding_counter::Windows;
+use crate::algorithm::{Retry, UNKNOWN, Verdict};
+
+/// The largest number of a script.
+const MOST: u64 = (1 << 53) - 1;
+
+/// What is asked of one bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// Give units back.
+    Refund(u64),
+    /// A charge of so many units, which went there, was so many in truth.
+    Settle { stamp: Stamp, held: u64, actual: u64 },
+    /// Give a permit back.
+    Release(u64),
+    /// Forget what was used; of permits, those by name.
+    Forget,
+}
+
+/// What a script reports of one bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// There is none: it is whole.
+    Nothing,
+    /// What it holds, or a summary.
+    Text(Vec<u8>),
+    /// Something that is not ours.
+    Alien,
+}
+
+/// What is said of a key that holds something else: no, and nobody knows for how long.
+pub(super) const NOT_OURS: Verdict =
+    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN };
+
+fn numbers(letter: u8, numbers: &[u64]) -> Vec<u8> {
+    let bytes = numbers.iter().flat_map(|number| number.min(&MOST).to_le_bytes());
+    [letter].into_iter().chain(bytes).collect()
+}
+
+pub(super) fn part_of(kind: &Kind) -> Part {
+    match kind {
+        Kind::Fixed(_) => Part::Fixed,
+        Kind::Log(_) => Part::Log,
+        Kind::Counter(_) => Part::Counter,
+        Kind::Bucket(_) | Kind::Shaping(_) => Part::Bucket,
+        Kind::Concurrency(_) => Part::Permits,
+    }
+}
+
+/// The argument that charges a bucket. A permit has this identity, and is held for as long beyond its
+/// time as its turn is away.
+pub(super) fn charge(charge: &Charge<'_>, patience: u64, id: u64, later: u64) -> Vec<u8> {
+    let (cost, letter) = (charge.cost, part_of(&charge.meter.kind).letter(true));
+    let amount = charge.meter.shown;
+    match &charge.meter.kind {
+        Kind::Bucket(bucket) => bucket_charge(letter, bucket, cost, MOST),
+        Kind::Shaping(shaping) => {
+            let wait = shaping.max_wait().min(patience).min(MOST - 1);
+            bucket_charge(letter, shaping.bucket(), cost, wait)
+        }
+        Kind::Fixed(window) => numbers(letter, &[cost, amount, window.period()]),
+        Kind::Counter(counter) => numbers(letter, &[cost, amount, counter.period()]),
+        Kind::Log(log) => numbers(letter, &[cost, amount, log.period()]),
+        Kind::Concurrency(_) => {
+            let mut argument = numbers(letter, &[cost, amount, charge.meter.hold + later]);
+            argument.extend(id.to_be_bytes());
+            argument
+        }
+    }
+}
+
+fn bucket_charge(
+    letter: u8,
+    bucket: &crate::algorithm::bucket::Bucket,
+    cost: u64,
+    wait: u64,
+) -> Vec<u8> {
+    let (cost, full) = (bucket.time_of(cost), bucket.time_of_full());
+    numbers(letter, &[cost.tick, cost.part, full.tick, full.part, bucket.drain(), wait])
+}
+
+/// The argument that charges a thousandth of a bucket of which a tick drains one.
+pub(super) fn probe() -> Vec<u8> {
+    numbers(Part::Bucket.letter(true), &[1, 0, 1_000, 0, 1, MOST])
+}
+
+/// The argument that makes a record for so many ticks.
+pub(super) fn record(ticks: u64, text: &[u8]) -> Vec<u8> {
+    [&numbers(Part::Plain.letter(true), &[ticks])[..], text].concat()
+}
+
+/// The argument that gives a permit back.
+pub(super) fn release(id: u64) -> Vec<u8> {
+    [&numbers(Part::Permits.letter(false), &[0])[..], &id.to_be_bytes()[..]].concat()
+}
+
+/// The argument by which something comes back to a bucket, and the part of the script.
+pub(super) fn back(kind: &Kind, amount: u64, back: Back) -> (Part, Vec<u8>) {
+    let part = part_of(kind);
+    let letter = part.letter(false);
+    let argument = match (kind, back) {
+        (Kind::Concurrency(_), Back::Release(id)) => release(id),
+        (Kind::Concurrency(_), Back::Forget) => numbers(letter, &[1, 0]),
+        (_, Back::Forget) => return (Part::Plain, vec![Part::Plain.letter(false)]),
+        (Kind::Bucket(bucket), back) => bucket_back(letter, bucket, back, false),
+        (Kind::Shaping(shaping), back) => bucket_back(letter, shaping.bucket(), back, true),
+        (Kind::Fixed(window), back) => {
+            let index = |stamp: Stamp| stamp.tick / window.period();
+            window_back(letter, amount, window.period(), back, index)
+        }
+        (Kind::Counter(counter), back) => {
+            window_back(letter, amount, counter.period(), back, |stamp| stamp.tick)
+        }
+        (Kind::Log(log), back) => {
+            window_back(letter, amount, log.period(), back, |stamp| stamp.tick)
+        }
+        (Kind::Concurrency(_), Back::Refund(_) | Back::Settle { .. }) => release(0),
+    };
+    (part, argument)
+}
+
+fn bucket_back(
+    letter: u8,
+    bucket: &crate::algorithm::bucket::Bucket,
+    back: Back,
+    shapes: bool,
+) -> Vec<u8> {
+    let zero = Arrival::default();
+    let any = Arrival { tick: MOST, part: 0 };
+    let (give, over, held, at, last) = match back {
+        Back::Settle { stamp, held, actual } if actual > held => {
+            (zero, bucket.time_of(actual - held), zero, stamp.into(), shapes)
+        }
+        Back::Settle { stamp, held, actual } => {
+            (bucket.time_of(held - actual), zero, bucket.time_of(held), stamp.into(), shapes)
+        }
+        Back::Refund(units) => (bucket.time_of(units), zero, any, any, false),
+        Back::Release(_) | Back::Forget => (zero, zero, zero, any, false),
+    };
+    let full = bucket.time_of_full();
+    let pairs = [give, over, held, at, full].into_iter().flat_map(|time| [time.tick, time.part]);
+    let rest = [bucket.drain(), u64::from(last)];
+    numbers(letter, &pairs.chain(rest).collect::<Vec<u64>>())
+}
+
+fn window_back(
+    letter: u8,
+    amount: u64,
+    period: u64,
+    back: Back,
+    index: impl Fn(Stamp) -> u64,
+) -> Vec<u8> {
+    let [settles, held, used, at] = match back {
+        Back::Settle { stamp, held, actual } => [1, held, actual, index(stamp)],
+        Back::Refund(units) => [0, units, 0, 0],
+        Back::Release(_) | Back::Forget => [0; 4],
+    };
+    numbers(letter, &[amount, period, settles, held, used, at])
+}
+
+/// What a bucket says to a charge, from what it held before; and where the charge goes if it is made.
+/// `None` if the report cannot be read.
+pub(super) fn judge(
+    charge: &Charge<'_>,
+    cost: u64,
+    seen: &Seen,
+    now: u64,
+    patience: u64,
+) -> Option<(Verdict, Stamp)> {
+    if *seen == Seen::Alien {
+        return Some((NOT_OURS, Stamp::default()));
+    }
+    let judged = match &charge.meter.kind {
+        Kind::Bucket(bucket) => {
+            let (verdict, next) = bucket.charge(seen.arrival()?, now, cost);
+            (verdict, next.into())
+        }
+        Kind::Shaping(shaping) => {
+            let (verdict, next) = shaping.charge(seen.arrival()?, now, cost, patience);
+            (verdict, next.into())
+        }
+        Kind::Fixed(window) => {
+            let [index, count] = seen.packed()?;
+            let state = Window { start: index * window.period(), count };
+            let (verdict, next) = window.charge(state, now, cost);
+            (verdict, Stamp { tick: next.start, part: 0 })
+        }
+        Kind::Counter(counter) => {
+            let [index, current, previous] = seen.packed()?;
+            let (verdict, next) = counter.charge(Windows { index, current, previous }, now, cost);
+            (verdict, Stamp { tick: next.index, part: 0 })
+        }
+        Kind::Log(log) => {
+            let [used, newest, goes] = seen.summary()?;
+            let now = now.max(newest);
+            let wait = |_| (goes + log.period()).saturating_sub(now).max(1);
+            (log.verdict(used, newest, now, cost, wait), Stamp { tick: now, part: 0 })
+        }
+        Kind::Concurrency(limit) => {
+            let [held, ..] = seen.summary()?;
+            (limit.acquire(held, cost).0, Stamp::default())
+        }
+    };
+    Some(judged)
+}
+
+impl Seen {
+    /// `1<tick>` or `1<tick>:<part>`.
+    fn arrival(&self) -> Option<Arrival> {
+        let Seen::Text(text) = self else { return Some(Arrival::default()) };
+        let text = std::str::from_utf8(text).ok()?.strip_prefix('1')?;
+        let (tick, part) = text.split_once(':').unwrap_or((text, "0"));
+        Some(Arrival { tick: tick.parse().ok()?, part: part.parse().ok()? })
+    }
+
+    /// A number of 5 bytes and others of 3, or all of 6.
+    fn packed<const N: usize>(&self) -> Option<[u64; N]> {
+        let Seen::Text(text) = self else { return Some([0; N]) };
+        let (form, mut rest) = text.split_first()?;
+        let mut next = |width: usize| {
+            let (digits, others) = rest.split_at_checked(width)?;
+            rest = others;
+            Some(digits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        };
+        let mut values = [0; N];
+        for (place, value) in values.iter_mut().enumerate() {
+            let width = match (form, place) {
+                (b'1', 0) => 5,
+                (b'1', _) => 3,
+                _ => 6,
+            };
+            *value = next(width)?;
+        }
+        Some(values)
+    }
+
+    /// Up to three numbers with colons between.
+    fn summary(&self) -> Option<[u64; 3]> {
+        let mut values = [0; 3];
+        if let Seen::Text(text) = self {
+            let numbers = std::str::from_utf8(text).ok()?.split(':');
+            for (value, number) in values.iter_mut().zip(numbers) {
+                *value = number.parse().ok()?;
+            }
+        }
+        Some(values)
+    }
+}

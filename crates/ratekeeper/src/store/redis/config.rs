@@ -1,0 +1,308 @@
+//! Where the shared store is, and how to reach it: read from a URL.
+//!
+//! Invariant: whatever is shown of it, in errors, logs or by `Debug`, has its secrets masked.
+
+use super::error::StoreError;
+use std::fmt;
+use std::time::Duration;
+
+/// How long a decision waits for the store, unless said.
+const DEADLINE: Duration = Duration::from_millis(15);
+
+/// What every name in the store begins with, unless said.
+const PREFIX: &str = "rk";
+
+/// Longest prefix; names beyond 30 bytes take more memory.
+const PREFIX_MAX: usize = 32;
+
+/// A shared store: Redis or Valkey, one server, Sentinel or Cluster.
+///
+/// ```
+/// use ratekeeper::RedisConfig;
+///
+/// let config: RedisConfig = "redis://user:secret@127.0.0.1:6379/0".parse()?;
+/// assert_eq!(config.to_string(), "redis://user:***@127.0.0.1:6379/0");
+/// # Ok::<(), ratekeeper::StoreError>(())
+/// ```
+#[derive(Clone)]
+pub struct RedisConfig {
+    pub(super) servers: Servers,
+    pub(super) addresses: Vec<Address>,
+    pub(super) tls: bool,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) db: u32,
+    pub(super) ca: Option<Vec<u8>>,
+    pub(super) prefix: String,
+    pub(super) deadline: Duration,
+    pub(crate) key_secret: Option<Vec<u8>>,
+    pub(crate) nodes: Option<u32>,
+    pub(super) allow_eviction: bool,
+}
+
+/// What the addresses are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Servers {
+    One,
+    Cluster,
+    /// Sentinels, which know the master of this name.
+    Sentinel(String),
+}
+
+/// A host and a port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Address {
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl RedisConfig {
+    /// Reads a URL: `redis://user:password@host:6379/0`, `redis-cluster://a:6379,b:6379` or
+    /// `redis-sentinel://s1:26379,s2:26379/mymaster/0`; with `rediss` instead of `redis`, over TLS.
+    pub fn new(url: &str) -> Result<RedisConfig, StoreError> {
+        read(url).map_err(|fault| StoreError::config(&masked(url), &fault))
+    }
+
+    /// The password, where it is not in the URL.
+    pub fn password(self, password: &str) -> RedisConfig {
+        RedisConfig { password: Some(password.to_owned()), ..self }
+    }
+
+    /// The certificates, as PEM, by which the server's is known; otherwise those of the system.
+    pub fn ca(self, pem: &[u8]) -> RedisConfig {
+        RedisConfig { ca: Some(pem.to_vec()), ..self }
+    }
+
+    /// What every name in the store begins with, `rk` unless said: up to 32 letters, digits, `-`, `_`,
+    /// `.` or `:`.
+    pub fn prefix(self, prefix: &str) -> Result<RedisConfig, StoreError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        if prefix.is_empty() || prefix.len() > PREFIX_MAX || !prefix.chars().all(plain) {
+            let fault = format!(
+                "`{}` is not a prefix; write 1 to {PREFIX_MAX} letters, digits, `-`, `_`, `.` or `:`",
+                prefix.chars().take(PREFIX_MAX).collect::<String>().escape_debug()
+            );
+            return Err(StoreError::config(&self.to_string(), &fault));
+        }
+        Ok(RedisConfig { prefix: prefix.to_owned(), ..self })
+    }
+
+    /// How long a decision waits for the store, 15 ms unless said, at least 1 ms. What takes longer is
+    /// an outage, and the rule's policy decides.
+    pub fn deadline(self, deadline: Duration) -> RedisConfig {
+        let bounds = (Duration::from_millis(1), Duration::from_secs(60));
+        RedisConfig { deadline: deadline.clamp(bounds.0, bounds.1), ..self }
+    }
+
+    /// Hides who is counted from who can read the store: names are hashes under this secret, the same
+    /// on every server. Another secret starts all buckets afresh.
+    pub fn key_secret(self, secret: &[u8]) -> RedisConfig {
+        RedisConfig { key_secret: Some(secret.to_vec()), ..self }
+    }
+
+    /// How many servers share the store, for what each may admit by itself while it is away. If it is
+    /// not said, they count themselves through the store.
+    pub fn nodes(self, nodes: u32) -> RedisConfig {
+        RedisConfig { nodes: Some(nodes.max(1)), ..self }
+    }
+
+    /// Takes a server that may drop keys when its memory is full, and with them what was counted.
+    pub fn allow_eviction(self) -> RedisConfig {
+        RedisConfig { allow_eviction: true, ..self }
+    }
+
+    /// One of the servers, as a URL, its password masked.
+    pub(super) fn at(&self, address: &Address) -> String {
+        let scheme = if self.tls { "rediss" } else { "redis" };
+        format!("{scheme}://{}{address}", self.login())
+    }
+
+    fn login(&self) -> String {
+        match (&self.user, &self.password) {
+            (Some(user), Some(_)) => format!("{user}:***@"),
+            (Some(user), None) => format!("{user}@"),
+            (None, Some(_)) => ":***@".into(),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn scheme(&self) -> &'static str {
+        match (&self.servers, self.tls) {
+            (Servers::One, false) => "redis",
+            (Servers::One, true) => "rediss",
+            (Servers::Cluster, false) => "redis-cluster",
+            (Servers::Cluster, true) => "rediss-cluster",
+            (Servers::Sentinel(_), false) => "redis-sentinel",
+            (Servers::Sentinel(_), true) => "rediss-sentinel",
+        }
+    }
+}
+
+impl std::str::FromStr for RedisConfig {
+    type Err = StoreError;
+
+    fn from_str(url: &str) -> Result<RedisConfig, StoreError> {
+        RedisConfig::new(url)
+    }
+}
+
+impl TryFrom<&str> for RedisConfig {
+    type Error = StoreError;
+
+    fn try_from(url: &str) -> Result<RedisConfig, StoreError> {
+        RedisConfig::new(url)
+    }
+}
+
+/// The URL, its password masked.
+impl fmt::Display for RedisConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme(), self.login())?;
+        let addresses: Vec<String> = self.addresses.iter().map(Address::to_string).collect();
+        f.write_str(&addresses.join(","))?;
+        match &self.servers {
+            Servers::One => write!(f, "/{}", self.db),
+            Servers::Cluster => Ok(()),
+            Servers::Sentinel(name) => write!(f, "/{name}/{}", self.db),
+        }
+    }
+}
+
+impl fmt::Debug for RedisConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedisConfig").field(&self.to_string()).finish()
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+const SCHEMES: &str =
+    "redis, rediss, redis-cluster, rediss-cluster, redis-sentinel or rediss-sentinel";
+
+fn read(url: &str) -> Result<RedisConfig, String> {
+    let (scheme, rest) = url.split_once("://").ok_or("is not a URL; write redis://host:6379/0")?;
+    let (tls, kind) = match scheme.strip_prefix("rediss") {
+        Some(kind) => (true, kind),
+        None => (false, scheme.strip_prefix("redis").unwrap_or("?")),
+    };
+    if tls && cfg!(not(feature = "redis-tls")) {
+        return Err(
+            "is over TLS, which this build leaves out; turn on the feature `redis-tls`".into()
+        );
+    }
+    if rest.contains(['?', '#']) {
+        return Err("has a `?` or `#`; leave out what follows it, and write those of a password as %3F and %23".into());
+    }
+    let (login, rest) = match rest.rsplit_once('@') {
+        Some((login, rest)) => (Some(login), rest),
+        None => (None, rest),
+    };
+    let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
+        None => (None, None),
+        Some((user, password)) => (decoded(user)?, decoded(password)?),
+    };
+    let default_port = if kind == "-sentinel" { 26_379 } else { 6_379 };
+    let addresses = hosts.split(',').map(|host| address(host, default_port));
+    let addresses: Vec<Address> = addresses.collect::<Result<_, _>>()?;
+    let (servers, db) = match kind {
+        "" if addresses.len() > 1 => {
+            return Err("names several servers; write redis-cluster:// or redis-sentinel://".into());
+        }
+        "" => (Servers::One, path),
+        "-cluster" if path.is_empty() || path == "0" => (Servers::Cluster, ""),
+        "-cluster" => {
+            return Err("names a database, of which a cluster has but 0; leave it out".into());
+        }
+        "-sentinel" => {
+            let (name, db) = path.split_once('/').unwrap_or((path, ""));
+            if name.is_empty() {
+                return Err(
+                    "has no master's name; write redis-sentinel://host:26379/mymaster".into()
+                );
+            }
+            (Servers::Sentinel(decoded(name)?.unwrap_or_default()), db)
+        }
+        _ => return Err(format!("begins with another scheme; write one of {SCHEMES}")),
+    };
+    let db = if db.is_empty() { Ok(0) } else { db.parse() };
+    let db = db.map_err(|_| "has a database that is not a number; write one such as /0")?;
+    Ok(RedisConfig {
+        servers,
+        addresses,
+        tls,
+        user,
+        password,
+        db,
+        ca: None,
+        prefix: PREFIX.into(),
+        deadline: DEADLINE,
+        key_secret: None,
+        nodes: None,
+        allow_eviction: false,
+    })
+}
+
+fn address(text: &str, default_port: u16) -> Result<Address, String> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, port)) => (host, port.strip_prefix(':')),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    if host.is_empty() {
+        return Err("has no host; write redis://host:6379/0".into());
+    }
+    let port = port.map_or(Ok(default_port), str::parse);
+    let port =
+        port.map_err(|_| "has a port that is not a number up to 65535; write one such as :6379")?;
+    Ok(Address { host: host.to_owned(), port })
+}
+
+/// Text with `%41` made `A`; `None` if there is none.
+fn decoded(text: &str) -> Result<Option<String>, String> {
+    let fault =
+        "has a `%` that is not followed by two digits, or text that is not UTF-8; write % as %25";
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, others @ ..] = rest {
+        rest = others;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, others) = rest.split_at_checked(2).ok_or(fault)?;
+        let digits = std::str::from_utf8(digits).map_err(|_| fault)?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| fault)?);
+        rest = others;
+    }
+    let text = String::from_utf8(bytes).map_err(|_| fault)?;
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// A URL that may be wrong anywhere, without what may be a secret: all between the scheme and the last
+/// `@` but the user.
+fn masked(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = match rest.rsplit_once('@') {
+        None => rest.to_owned(),
+        Some((login, rest)) => match login.split_once(':') {
+            Some((user, _)) => format!("{user}:***@{rest}"),
+            None => format!("***@{rest}"),
+        },
+    };
+    let shown: String = rest.chars().take(256).collect();
+    if scheme.is_empty() {
+        shown
+    } else {
+        format!("{}://{shown}", scheme.chars().take(32).collect::<String>())
+    }
+}

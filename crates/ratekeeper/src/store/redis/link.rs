@@ -1,0 +1,270 @@
+//! The way to one server: a connection that many calls share, made anew when it is lost.
+//!
+//! Invariants: one attempt to connect at a time, and after failures each waits, at random, for longer;
+//! no call waits beyond its deadline; a call that was sent is not sent again.
+
+use super::config::{Address, RedisConfig, Servers};
+use super::connect::{self, Connection};
+use super::error::{Breaks, Class, StoreError};
+use super::script::{SCRIPTS, Script};
+use super::sentinel;
+use crate::store::guard::{Breaker, share, until_probe};
+use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use redis::{Cmd, Value};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+/// How long an attempt to connect may take.
+pub(super) const CONNECT: Duration = Duration::from_secs(1);
+
+/// After the first failure the next attempt waits at most as long, then twice as long, up to the most.
+const BACKOFF: Duration = Duration::from_millis(50);
+const BACKOFF_MAX: Duration = Duration::from_secs(2);
+
+/// Most calls under way at one server.
+pub(super) const IN_FLIGHT: usize = 1_024;
+
+pub(super) struct Link {
+    config: Arc<RedisConfig>,
+    /// The server; where sentinels are asked, they say which.
+    address: Option<Address>,
+    state: Mutex<State>,
+    changed: Notify,
+    breaker: Breaker,
+    room: Semaphore,
+    /// How often each script was loaded, and who loads one now.
+    loads: [AtomicU64; SCRIPTS],
+    loading: tokio::sync::Mutex<()>,
+    probe: Mutex<Option<Probe>>,
+    epoch: AtomicU64,
+    secret: RandomState,
+}
+
+/// A call that shows whether the server works: a charge of a bucket of its own.
+#[derive(Clone)]
+pub(super) struct Probe(pub(super) Cmd);
+
+enum State {
+    Idle,
+    Connecting,
+    Up(Live),
+    Down { failures: u32, until: Instant, error: StoreError },
+}
+
+/// A connection, and which of this link's it is.
+#[derive(Clone)]
+struct Live {
+    connection: Connection,
+    epoch: u64,
+}
+
+impl Link {
+    /// To the server at this address, or to the only one, or the master, that the config names.
+    pub(super) fn new(config: &Arc<RedisConfig>, address: Option<Address>) -> Arc<Link> {
+        Arc::new(Link {
+            config: Arc::clone(config),
+            address,
+            state: Mutex::new(State::Idle),
+            changed: Notify::new(),
+            breaker: Breaker::default(),
+            room: Semaphore::new(IN_FLIGHT),
+            loads: [const { AtomicU64::new(0) }; SCRIPTS],
+            loading: tokio::sync::Mutex::new(()),
+            probe: Mutex::new(None),
+            epoch: AtomicU64::new(0),
+            secret: RandomState::new(),
+        })
+    }
+
+    /// What to probe the server with.
+    pub(super) fn probe_with(&self, probe: Probe) {
+        *lock(&self.probe) = Some(probe);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.breaker.is_open()
+    }
+
+    /// Runs a script, if the breaker lets it, and tells the breaker.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        script: &Script,
+        (keys, args): (&[Vec<u8>], &[Vec<u8>]),
+        asking: bool,
+        deadline: Instant,
+    ) -> Result<Value, StoreError> {
+        if self.breaker.is_open() {
+            return Err(self.error(Class::Open, "failed a moment ago; it is being probed"));
+        }
+        let Ok(_room) = self.room.try_acquire() else {
+            return Err(self.error(
+                Class::Busy,
+                format!("has {IN_FLIGHT} calls under way, which is the most"),
+            ));
+        };
+        let loads = self.loads[script.number].load(Ordering::Acquire);
+        let by_hash = script.by_hash(keys, args);
+        let mut answer = self.call(&by_hash, asking, deadline).await;
+        if is_unknown_script(&answer) {
+            // One of those who find it missing brings it; the others try again.
+            let _loading = timeout_at(deadline, self.loading.lock()).await;
+            if self.loads[script.number].load(Ordering::Acquire) != loads {
+                answer = self.call(&by_hash, asking, deadline).await;
+            }
+            if is_unknown_script(&answer) {
+                answer = self.call(&script.whole(keys, args), asking, deadline).await;
+                self.loads[script.number].fetch_add(1, Ordering::AcqRel);
+            }
+        }
+        self.judge(&answer);
+        answer
+    }
+
+    /// Makes a call, and drops the connection if that is what its error asks for.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        command: &Cmd,
+        asking: bool,
+        deadline: Instant,
+    ) -> Result<Value, StoreError> {
+        let mut epoch = None;
+        let answer = timeout_at(deadline, async {
+            let mut live = self.connection().await?;
+            epoch = Some(live.epoch);
+            live.connection.send(command, asking).await
+        });
+        let late = |_| Err(self.error(Class::Timeout, "did not answer in time"));
+        let answer = answer.await.unwrap_or_else(late);
+        if let (Err(error), Some(epoch)) = (&answer, epoch)
+            && error.class().policy().drops
+        {
+            self.drop_connection(epoch);
+        }
+        answer
+    }
+
+    /// Tells the breaker what became of a call.
+    fn judge(self: &Arc<Self>, answer: &Result<Value, StoreError>) {
+        let breaks =
+            answer.as_ref().err().map_or(Breaks::No, |error| error.class().policy().breaker);
+        let opened = match breaks {
+            Breaks::Counts => self.breaker.failed(),
+            Breaks::Opens => self.breaker.open(),
+            Breaks::No => {
+                self.breaker.succeeded();
+                false
+            }
+        };
+        if opened {
+            tokio::spawn(probe(Arc::downgrade(self)));
+        }
+    }
+
+    /// The connection: as it is, or as soon as it is there.
+    async fn connection(self: &Arc<Self>) -> Result<Live, StoreError> {
+        loop {
+            let changed = self.changed.notified();
+            let mut changed = std::pin::pin!(changed);
+            changed.as_mut().enable();
+            {
+                let mut state = lock(&self.state);
+                let failures = match &*state {
+                    State::Up(live) if live.connection.is_alive() => return Ok(live.clone()),
+                    State::Down { until, error, .. } if Instant::now() < *until => {
+                        return Err(error.clone());
+                    }
+                    State::Connecting => None,
+                    State::Idle | State::Up(_) => Some(0),
+                    State::Down { failures, .. } => Some(*failures),
+                };
+                if let Some(failures) = failures {
+                    *state = State::Connecting;
+                    tokio::spawn(Attempt(Arc::clone(self)).run(failures));
+                }
+            }
+            changed.await;
+        }
+    }
+
+    fn drop_connection(&self, epoch: u64) {
+        let mut state = lock(&self.state);
+        if matches!(&*state, State::Up(live) if live.epoch == epoch) {
+            *state = State::Idle;
+        }
+    }
+
+    async fn connect(&self) -> Result<Live, StoreError> {
+        let address = match (&self.address, &self.config.servers) {
+            (Some(address), _) => address.clone(),
+            (None, Servers::Sentinel(name)) => sentinel::master(&self.config, name).await?,
+            (None, _) => self.config.addresses[0].clone(),
+        };
+        let connection = connect::open(&self.config, &address, true).await?;
+        Ok(Live { connection, epoch: self.epoch.fetch_add(1, Ordering::Relaxed) })
+    }
+
+    /// The server, as a URL without secrets.
+    pub(super) fn place(&self) -> String {
+        self.address.as_ref().map_or_else(|| self.config.to_string(), |at| self.config.at(at))
+    }
+
+    fn error(&self, class: Class, fault: impl Into<String>) -> StoreError {
+        StoreError::new(&self.place(), class, fault)
+    }
+
+    fn random(&self) -> u64 {
+        self.secret.hash_one(self.epoch.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// One attempt to connect. Should its task end before it has, as with its runtime, others may try.
+struct Attempt(Arc<Link>);
+
+impl Attempt {
+    async fn run(self, failures: u32) {
+        let link = &self.0;
+        let connected = timeout(CONNECT, link.connect()).await;
+        let late = |_| Err(link.error(Class::Timeout, "did not let us connect in a second"));
+        let next = match connected.unwrap_or_else(late) {
+            Ok(live) => State::Up(live),
+            Err(error) => {
+                let most = BACKOFF.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
+                let until = Instant::now() + share(most, link.random());
+                State::Down { failures: failures + 1, until, error }
+            }
+        };
+        *lock(&link.state) = next;
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        if matches!(*state, State::Connecting) {
+            *state = State::Idle;
+        }
+        drop(state);
+        self.0.changed.notify_waiters();
+    }
+}
+
+/// Probes a server until it works again, and closes the breaker.
+async fn probe(link: std::sync::Weak<Link>) {
+    loop {
+        let Some(wait) = link.upgrade().map(|link| until_probe(link.random())) else { return };
+        sleep(wait).await;
+        let Some(link) = link.upgrade() else { return };
+        let Some(Probe(command)) = lock(&link.probe).clone() else { return link.breaker.close() };
+        let deadline = Instant::now() + link.config.deadline;
+        if link.call(&command, false, deadline).await.is_ok() {
+            return link.breaker.close();
+        }
+    }
+}
+
+fn is_unknown_script(answer: &Result<Value, StoreError>) -> bool {
+    answer.as_ref().is_err_and(|error| error.class() == Class::NoScript)
+}

@@ -1,0 +1,170 @@
+//! One request on its way through the slots: charged in each, and given back if a later one refuses.
+//!
+//! Invariant: when it is answered, either every bucket was charged, or none is any more, as far as the
+//! store can be reached; while it is not answered, no more is charged than was asked for.
+
+use super::super::{Receipt, Stamp};
+use super::ask::{self, Back, Seen};
+use super::error::StoreError;
+use super::{Ask, Charged, Redis, Tag, Taken, read};
+use crate::algorithm::Verdict;
+use crate::decision::{Decision, Source};
+use tokio::time::Instant;
+
+pub(super) struct Request<'r, 'a> {
+    redis: &'r Redis,
+    /// Distinct buckets, and for each that was asked which of these it is.
+    asks: Vec<Ask<'a>>,
+    owner: Vec<usize>,
+    taken: Taken<'r>,
+    groups: Vec<Vec<usize>>,
+    /// What each bucket held, and when.
+    seen: Vec<Option<(Seen, u64)>>,
+    /// Groups that were charged.
+    charged: usize,
+    pub(super) refused: bool,
+    deadline: Instant,
+}
+
+impl<'r, 'a> Request<'r, 'a> {
+    pub(super) fn new(redis: &'r Redis, asks: &[Ask<'a>], taken: Taken<'r>) -> Request<'r, 'a> {
+        let (asks, owner) = merge_same(asks);
+        let deadline = Instant::now() + redis.config.deadline;
+        // What can never be admitted is not even tried: the buckets are only looked at.
+        let refused = asks.iter().any(|ask| ask.charge.cost > ask.charge.meter.shown);
+        let (groups, seen) = (redis.groups(&asks), vec![None; asks.len()]);
+        Request { redis, asks, owner, taken, groups, seen, charged: 0, refused, deadline }
+    }
+
+    /// Charges one group after the other; after a refusal the rest are only looked at.
+    pub(super) async fn run(&mut self) -> Result<(), StoreError> {
+        for number in 0..self.groups.len() {
+            let admitted = self.charge_group(number).await?;
+            self.charged += usize::from(admitted && !self.refused);
+            self.refused |= !admitted;
+        }
+        Ok(())
+    }
+
+    /// Whether all of a group admitted.
+    async fn charge_group(&mut self, number: usize) -> Result<bool, StoreError> {
+        let (redis, group) = (self.redis, &self.groups[number]);
+        let (given, turn) = (self.taken.given, self.turn());
+        let (mut keys, mut args, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        for index in group {
+            let ask = &self.asks[*index];
+            let charge = if self.refused { ask.charge.peek() } else { ask.charge };
+            keys.push(redis.name(ask));
+            args.push(ask::charge(&charge, ask.patience, self.taken.id, turn));
+            parts.push(ask::part_of(&charge.meter.kind));
+        }
+        let tag = self.asks[group[0]].tag();
+        let record = self
+            .taken
+            .record
+            .filter(|record| !self.refused && redis.topology.together(Tag::of_id(record.id), tag));
+        if let Some(record) = record {
+            keys.push(super::name::record(&redis.config.prefix, record.id));
+            args.push(ask::record(record.ticks + turn, record.text));
+            parts.push(super::script::Part::Plain);
+        }
+        args.extend(redis.time_argument(given));
+        let script = redis.scripts.get(true, parts.into_iter());
+        let answer = redis.topology.run(tag, script, (&keys, &args), self.deadline).await?;
+        let (now, rows) = read(answer).ok_or_else(|| redis.unreadable())?;
+        let (admitted, rows) = rows.split_first().ok_or_else(|| redis.unreadable())?;
+        if rows.len() != keys.len() {
+            return Err(redis.unreadable());
+        }
+        for (index, seen) in group.iter().zip(rows) {
+            self.seen[*index] = Some((seen.clone(), now));
+        }
+        Ok(*admitted != Seen::Alien)
+    }
+
+    /// How far away the turn is, as far as it is known.
+    fn turn(&self) -> u64 {
+        let turn = |index| self.judge(index, self.asks[index].charge.cost);
+        let turns = (0..self.asks.len()).filter_map(turn);
+        turns.map(|(verdict, _)| verdict.retry_after.delay()).max().unwrap_or(0)
+    }
+
+    /// What a bucket says to a cost.
+    fn judge(&self, index: usize, cost: u64) -> Option<(Verdict, Stamp)> {
+        let (seen, now) = self.seen[index].as_ref()?;
+        let ask = &self.asks[index];
+        ask::judge(&ask.charge, cost, seen, *now, ask.patience)
+    }
+
+    /// Gives back what was charged. Where that fails, it stays charged.
+    pub(super) async fn give_back(&mut self) {
+        let charged: Vec<usize> = self.groups[..self.charged].concat();
+        if charged.is_empty() {
+            return;
+        }
+        let mut each = Vec::new();
+        for index in charged {
+            let (ask, held) = (self.asks[index], self.asks[index].charge.cost);
+            let stamp = self.judge(index, held).map_or_else(Stamp::default, |(_, stamp)| stamp);
+            let back = match ask.charge.hold() {
+                Some(_) => Back::Release(self.taken.id),
+                None => Back::Settle { stamp, held, actual: 0 },
+            };
+            each.push((ask, back));
+        }
+        let _ = self.redis.back(&each, self.taken.given).await;
+        if let Some(record) = self.taken.record {
+            let _ = self.redis.take(record.id).await;
+        }
+    }
+
+    /// The decision of each bucket that was asked; if all admitted, a receipt for each.
+    pub(super) fn answer(&self, asked: &[Ask<'_>]) -> Result<Charged, StoreError> {
+        let fault = || self.redis.unreadable();
+        let judged =
+            |index: usize| self.judge(index, self.asks[index].charge.cost).ok_or_else(fault);
+        let judged: Vec<(Verdict, Stamp)> =
+            (0..self.asks.len()).map(judged).collect::<Result<_, _>>()?;
+        // The scripts decide, and the figures have to agree.
+        if self.refused == judged.iter().all(|(verdict, _)| verdict.allowed()) {
+            return Err(fault());
+        }
+        let alien = self.seen.iter().flatten().filter(|(seen, _)| *seen == Seen::Alien).count();
+        let mut charged = Charged { decisions: Vec::new(), receipts: Vec::new(), alien };
+        for (index, ask) in self.owner.iter().zip(asked) {
+            let (mut verdict, stamp) = judged[*index];
+            if self.refused && verdict.allowed() {
+                // Nothing was charged: it shows what it still holds.
+                verdict = self.judge(*index, 0).ok_or_else(fault)?.0;
+            }
+            let decision = ask.charge.decision(verdict, Source::Store);
+            charged.decisions.push(Decision { atomic: self.groups.len() <= 1, ..decision });
+            if !self.refused {
+                let (bucket, held) = (ask.charge.bucket, ask.charge.cost);
+                charged.receipts.push(Receipt { bucket, shared: false, stamp, held });
+            }
+        }
+        Ok(charged)
+    }
+}
+
+/// The asks with those of the same bucket made one, since a charge of their sum is the same as all of
+/// them in turn; and for each, which of these it became.
+fn merge_same<'a>(asks: &[Ask<'a>]) -> (Vec<Ask<'a>>, Vec<usize>) {
+    let mut distinct: Vec<Ask<'a>> = Vec::with_capacity(asks.len());
+    let mut owner = Vec::with_capacity(asks.len());
+    for ask in asks {
+        match distinct.iter().position(|known| known.hash() == ask.hash()) {
+            Some(index) => {
+                let charge = &mut distinct[index].charge;
+                charge.cost = charge.cost.saturating_add(ask.charge.cost);
+                owner.push(index);
+            }
+            None => {
+                owner.push(distinct.len());
+                distinct.push(*ask);
+            }
+        }
+    }
+    (distinct, owner)
+}

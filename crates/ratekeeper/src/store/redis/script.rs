@@ -1,0 +1,143 @@
+//! The scripts: put together from the parts that a request needs, and known to the server by their
+//! hash.
+//!
+//! Invariants: the text of a script depends on nothing but this file and `lua/`; a time that was given
+//! is read only by the scripts of a limiter whose clock is moved by hand.
+
+use redis::{Cmd, Script as Hashed};
+use std::sync::OnceLock;
+
+/// What a script does with one of its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Part {
+    Bucket,
+    Fixed,
+    Counter,
+    Log,
+    Permits,
+    /// A record to be made (charge), or a key to be forgotten (back).
+    Plain,
+}
+
+const PARTS: [Part; 6] =
+    [Part::Bucket, Part::Fixed, Part::Counter, Part::Log, Part::Permits, Part::Plain];
+
+impl Part {
+    /// The letter that arguments begin with.
+    pub(super) const fn letter(self, charges: bool) -> u8 {
+        match self {
+            Part::Bucket => b'b',
+            Part::Fixed => b'f',
+            Part::Counter => b'c',
+            Part::Log => b'l',
+            Part::Permits => b'p',
+            Part::Plain if charges => b'r',
+            Part::Plain => b'x',
+        }
+    }
+
+    const fn bit(self) -> usize {
+        1 << self as usize
+    }
+
+    /// How its state is read, how it is charged, and how something comes back.
+    const fn texts(self) -> [&'static str; 3] {
+        macro_rules! texts {
+            ($name:literal) => {
+                [
+                    include_str!(concat!("lua/", $name, "/state.lua")),
+                    include_str!(concat!("lua/", $name, "/charge.lua")),
+                    include_str!(concat!("lua/", $name, "/back.lua")),
+                ]
+            };
+        }
+        match self {
+            Part::Bucket => texts!("bucket"),
+            Part::Fixed => texts!("fixed"),
+            Part::Counter => texts!("counter"),
+            Part::Log => texts!("log"),
+            Part::Permits => texts!("permits"),
+            Part::Plain => ["", include_str!("lua/record.lua"), include_str!("lua/forget.lua")],
+        }
+    }
+}
+
+/// A text and its hash.
+pub(super) struct Script {
+    text: String,
+    hash: String,
+    /// Which of all scripts it is.
+    pub(super) number: usize,
+}
+
+/// How many scripts there can be.
+pub(super) const SCRIPTS: usize = 2 << PARTS.len();
+
+/// All scripts, each made when it is first needed.
+pub(super) struct Scripts {
+    given_time: bool,
+    made: [OnceLock<Script>; SCRIPTS],
+}
+
+impl Scripts {
+    pub(super) fn new(given_time: bool) -> Scripts {
+        Scripts { given_time, made: [const { OnceLock::new() }; SCRIPTS] }
+    }
+
+    /// The script that charges, or takes back, such parts.
+    pub(super) fn get(&self, charges: bool, parts: impl Iterator<Item = Part>) -> &Script {
+        let parts = parts.fold(0, |bits, part| bits | part.bit());
+        let number = 2 * parts + usize::from(charges);
+        self.made[number].get_or_init(|| self.make(number, charges, parts))
+    }
+
+    fn make(&self, number: usize, charges: bool, parts: usize) -> Script {
+        let clock = match self.given_time {
+            true => include_str!("lua/clock_given.lua"),
+            false => include_str!("lua/clock.lua"),
+        };
+        let mut text = String::from(clock);
+        text += match charges {
+            true => "local charge, turn = {}, 0\n",
+            false => concat!("local back = {}\n", include_str!("lua/settled.lua")),
+        };
+        for part in PARTS.into_iter().filter(|part| parts & part.bit() != 0) {
+            let [state, charge, back] = part.texts();
+            text += state;
+            text += if charges { charge } else { back };
+        }
+        text += if charges { include_str!("lua/charge.lua") } else { include_str!("lua/back.lua") };
+        let text = bare(&text);
+        let hash = Hashed::new(&text).get_hash().to_owned();
+        Script { text, hash, number }
+    }
+}
+
+/// The text without its comments, indentation and empty lines, which the server would keep.
+fn bare(text: &str) -> String {
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("--"));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+impl Script {
+    /// The call by its hash.
+    pub(super) fn by_hash(&self, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
+        command("EVALSHA", &self.hash, keys, args)
+    }
+
+    /// The call with the whole text, which the server then knows.
+    pub(super) fn whole(&self, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
+        command("EVAL", &self.text, keys, args)
+    }
+}
+
+fn command(name: &str, script: &str, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
+    let mut command = redis::cmd(name);
+    command.arg(script).arg(keys.len());
+    for text in keys.iter().chain(args) {
+        command.arg(&text[..]);
+    }
+    command
+}
