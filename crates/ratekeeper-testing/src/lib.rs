@@ -2,3 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod oracle;
+#[cfg(feature = "fleet")]
+pub mod servers;
