@@ -5,6 +5,7 @@
 
 use crate::door::COST_MAX;
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 
 /// Where the server listens unless told.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
@@ -12,14 +13,24 @@ pub const LISTEN_DEFAULT: &str = "127.0.0.1:8080";
 /// Where the commands that ask a server look for it unless told.
 pub const URL_DEFAULT: &str = "http://127.0.0.1:8080";
 
+/// Where the state is unless told.
+pub const STORE_DEFAULT: &str = "memory";
+
 const EXAMPLES: &str = "\
 Examples:
   ratekeeper serve                      start a server with demo rules
   ratekeeper check token-bucket alice   ask it whether alice may pass";
 
 const SERVE_EXAMPLES: &str = "\
+The store is this process's memory, or shared by many servers:
+  redis://[user:password@]host[:6379][/0]          Redis or Valkey
+  redis-cluster://a:6379,b:6379                    a cluster
+  redis-sentinel://s1:26379,s2:26379/mymaster      the master that sentinels know
+  rediss://…, rediss-cluster://…, rediss-sentinel://…   the same over TLS
+
 Examples:
   ratekeeper serve
+  ratekeeper serve --store redis://127.0.0.1:6379/0
   ratekeeper serve --listen 127.0.0.1:9090
   ratekeeper serve --listen 127.0.0.1:0     any free port; the address is printed";
 
@@ -44,7 +55,7 @@ pub struct Args {
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Start a server: memory store, demo rules, HTTP
+    /// Start a server: demo rules, HTTP, state in memory or in Redis
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Serve),
     /// Ask a running server for one decision, and charge it
@@ -64,6 +75,28 @@ pub struct Serve {
         default_value = LISTEN_DEFAULT
     )]
     pub listen: String,
+
+    /// Where the state is: `memory`, or the URL of a store that many servers share
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "RATEKEEPER_STORE",
+        hide_env_values = true,
+        default_value = STORE_DEFAULT
+    )]
+    pub store: String,
+
+    /// A file with the store's password, where it is not in the URL
+    #[arg(long, value_name = "FILE")]
+    pub store_password_file: Option<PathBuf>,
+
+    /// A file with the certificates, in PEM, by which the store's own is known
+    #[arg(long, value_name = "FILE")]
+    pub store_ca: Option<PathBuf>,
+
+    /// Take a store that may drop keys when its memory is full
+    #[arg(long)]
+    pub store_allow_eviction: bool,
 }
 
 /// `ratekeeper check`.

@@ -7,6 +7,7 @@ mod ask;
 mod banner;
 mod check;
 mod serve;
+mod store;
 
 use crate::args::{Args, Command};
 use std::fmt;

@@ -4,7 +4,7 @@
 //! shaping lets them pass one a second: the tenth is told to wait for nine.
 
 use ratekeeper::limiter::Builder;
-use ratekeeper::{Algorithm, Limit, LimitBuilder, Limiter, RuleError};
+use ratekeeper::{Algorithm, Limit, LimitBuilder, RuleError};
 use std::time::Duration;
 
 /// Most keys that the demo remembers; beyond it the key nearest to whole gives way.
@@ -24,8 +24,8 @@ pub fn limits() -> [(&'static str, LimitBuilder); 6] {
     ]
 }
 
-/// A limiter with the demo rules, in the making.
-pub fn builder() -> Result<Builder, RuleError> {
-    let empty = Limiter::memory().keys(KEYS_MAX);
+/// A limiter in the making, with the demo rules.
+pub fn rules(empty: Builder) -> Result<Builder, RuleError> {
+    let empty = empty.keys(KEYS_MAX);
     limits().into_iter().try_fold(empty, |builder, (name, limit)| builder.rule(name, limit))
 }

@@ -9,12 +9,10 @@ mod field;
 mod question;
 mod answer;
 mod check;
-mod holds;
 mod reserve;
 
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub use field::COST_MAX;
-pub use holds::{HOLD_TIME, HOLDS_MAX, Holds};
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
@@ -23,7 +21,6 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use ratekeeper::Limiter;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Where checks are asked.
@@ -45,12 +42,11 @@ pub const RELEASE_PATH: &str = "/v1/release";
 #[derive(Clone)]
 struct Door {
     limiter: Limiter,
-    holds: Arc<Holds>,
     body_timeout: Duration,
 }
 
 /// Every path that the server answers. A body may pause for `body_timeout` between two pieces.
-pub fn router(limiter: Limiter, holds: Holds, body_timeout: Duration) -> Router {
+pub fn router(limiter: Limiter, body_timeout: Duration) -> Router {
     Router::new()
         .route("/livez", get(async || "ok"))
         .route(CHECK_PATH, post(check::check))
@@ -60,7 +56,7 @@ pub fn router(limiter: Limiter, holds: Holds, body_timeout: Duration) -> Router 
         .route(RELEASE_PATH, post(reserve::release))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .with_state(Door { limiter, holds: Arc::new(holds), body_timeout })
+        .with_state(Door { limiter, body_timeout })
 }
 
 async fn unknown_path() -> Problem {

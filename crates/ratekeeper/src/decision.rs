@@ -4,10 +4,9 @@
 //! refusal is an answer, never an error.
 
 use crate::algorithm::{Retry, UNKNOWN, Verdict};
+use crate::name::PermitId;
 use std::fmt;
-use std::num::NonZeroU64;
 use std::ops::Deref;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -210,48 +209,6 @@ impl fmt::Display for Decision {
                 write!(f, ", {} of {} left", self.remaining(), self.limit)
             }
         }
-    }
-}
-
-/// What a permit is known by outside of this process. It cannot be guessed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PermitId(pub(crate) NonZeroU64);
-
-impl fmt::Display for PermitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
-/// Who knows it can give the permit back, so logs do not show it.
-impl fmt::Debug for PermitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PermitId(…)")
-    }
-}
-
-/// A text that is no permit's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAPermit;
-
-impl fmt::Display for NotAPermit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("is not a permit; send the one of the decision, 16 digits from 0 to f")
-    }
-}
-
-impl std::error::Error for NotAPermit {}
-
-impl FromStr for PermitId {
-    type Err = NotAPermit;
-
-    fn from_str(text: &str) -> Result<PermitId, NotAPermit> {
-        let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() != 16 || !text.bytes().all(digit) {
-            return Err(NotAPermit);
-        }
-        let number = u64::from_str_radix(text, 16).ok().and_then(NonZeroU64::new);
-        number.map(PermitId).ok_or(NotAPermit)
     }
 }
 

@@ -108,6 +108,12 @@ impl Secret {
         Secret { fleet: Some(fleet::Fleet::new(secret)), ..Secret::default() }
     }
 
+    /// Who has this hash in a store that is shared.
+    #[cfg(feature = "redis")]
+    pub(crate) fn who_is(&self, shared: u128) -> Who {
+        Who { local: self.single.hash_one(shared), shared }
+    }
+
     /// The name of a meter in a store that is shared.
     #[cfg(feature = "redis")]
     pub(crate) fn shared_name(&self, name: &str) -> u128 {
@@ -120,8 +126,7 @@ impl Secret {
         #[cfg(feature = "redis")]
         {
             if let Some(fleet) = &self.fleet {
-                let shared = fleet.hash(key);
-                return Who { local: self.single.hash_one(shared), shared };
+                return self.who_is(fleet.hash(key));
             }
             Who { local: self.fingerprint(key), shared: 0 }
         }

@@ -20,6 +20,7 @@ pub mod key;
 pub mod limit;
 pub mod algorithm;
 pub mod decision;
+mod name;
 mod store;
 pub mod limiter;
 mod clock;
@@ -27,12 +28,13 @@ mod sync;
 
 pub use algorithm::Algorithm;
 pub use clock::ManualClock;
-pub use decision::{Decision, Decisions, PermitId, Source};
+pub use decision::{Decision, Decisions, Source};
 pub use key::Key;
 pub use limit::{Limit, LimitBuilder, LimitError};
 pub use limiter::{
     Hold, Limiter, NeedsAwait, Observer, OnStoreFailure, Permit, Rule, RuleError, UnknownRule,
 };
+pub use name::{HoldId, NotAName, PermitId};
 pub use store::memory::MemoryStats;
 #[cfg(feature = "redis")]
 pub use store::redis::{RedisConfig, StoreError};

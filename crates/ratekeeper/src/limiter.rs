@@ -9,6 +9,8 @@ mod rule;
 mod call;
 mod admit;
 mod hold;
+mod holds;
+mod named;
 mod leases;
 mod wait;
 mod queue;
@@ -19,14 +21,17 @@ mod shared;
 pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Answer, Call, Check, CheckAll, CheckMany, NeedsAwait, Release};
 pub use hold::{Acquire, Hold, Permit, Reserve, Settle};
+pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
 pub use rule::{Rule, UnknownRule};
 pub use wait::{Wait, Waiting};
 
 use crate::clock::{Clock, Watcher};
-use crate::decision::{Decision, Decisions, PermitId};
+use crate::decision::{Decision, Decisions};
 use crate::key::{Key, Secret, Who};
+use crate::name::{HoldId, PermitId};
 use crate::store::memory::{Memory, MemoryStats};
 use crate::store::{Charge, Meter};
+use holds::Holds;
 use leases::Leases;
 use queue::Queues;
 use std::collections::HashMap;
@@ -62,6 +67,7 @@ struct Inner {
     observer: Option<Box<dyn Observer>>,
     queues: Queues,
     leases: Leases,
+    holds: Holds,
 }
 
 /// A rule, ready to run: one meter for each limit; none if it is unlimited.
@@ -169,6 +175,17 @@ impl Limiter {
     /// or if its time is over.
     pub fn release(&self, permit: PermitId) -> Release<'_> {
         Release { limiter: &self.0, permit }
+    }
+
+    /// Settles a reservation by name at what was really used, see [`Hold::settle`]; `false` if there is
+    /// none of this name, or if its time is over.
+    pub fn settle(&self, hold: HoldId, actual: u64) -> SettleByName<'_> {
+        SettleByName { limiter: &self.0, hold, actual }
+    }
+
+    /// Gives a reservation by name back: settles it at nothing.
+    pub fn cancel(&self, hold: HoldId) -> SettleByName<'_> {
+        self.settle(hold, 0)
     }
 
     /// What the memory store holds and has done.

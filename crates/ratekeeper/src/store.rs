@@ -85,6 +85,17 @@ pub(crate) struct Stamp {
     part: u64,
 }
 
+#[cfg(feature = "redis")]
+impl Stamp {
+    pub(crate) fn new(tick: u64, part: u64) -> Stamp {
+        Stamp { tick, part }
+    }
+
+    pub(crate) fn parts(self) -> (u64, u64) {
+        (self.tick, self.part)
+    }
+}
+
 /// A charge that was admitted, and can be settled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receipt {
@@ -109,6 +120,12 @@ impl Receipt {
     /// Units that were charged.
     pub(crate) fn units(&self) -> u64 {
         self.held
+    }
+
+    /// The receipt of a charge that was noted elsewhere.
+    #[cfg(feature = "redis")]
+    pub(crate) fn noted(charge: &Charge<'_>, stamp: Stamp, held: u64) -> Receipt {
+        Receipt { bucket: charge.bucket, shared: false, stamp, held }
     }
 
     /// Where the charge went.

@@ -11,13 +11,13 @@ use ratekeeper::Limit;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-pub(super) fn write(out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, address: SocketAddr, store: &str) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let url = format!("http://{}", reachable(address));
     writeln!(out, "ratekeeper {version}: no config was given, so these are the demo rules")?;
     writeln!(out)?;
     writeln!(out, "listening on  http://{address}")?;
-    writeln!(out, "store         memory, {} keys at most", demo::KEYS_MAX)?;
+    writeln!(out, "store         {store}")?;
     let mut title = "rules";
     for (name, limit) in demo::limits() {
         let Ok(limit) = Limit::try_from(limit) else { continue };

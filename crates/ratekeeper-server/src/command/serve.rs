@@ -2,9 +2,9 @@
 //!
 //! Invariant: once the address is printed, connections are accepted and signals are heeded.
 
+use super::store::Store;
 use super::{Failure, banner, runtime};
 use crate::args::{LISTEN_DEFAULT, Serve};
-use crate::door::Holds;
 use crate::serve::Bounds;
 use crate::{demo, door, serve};
 use ratekeeper::decision::Wait;
@@ -21,8 +21,10 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 }
 
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
-    let limiter =
-        demo::builder().map_err(|error| Failure::new(format!("demo rules: {error}")))?.build();
+    let store = Store::open(args)?;
+    let rules = demo::rules(store.builder());
+    let limiter = rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build();
+    store.check(&limiter).await?;
     let bounds = Bounds::default();
     let stop = stop_signal(bounds.drain)?;
     let listener = bind(&args.listen).await?;
@@ -30,12 +32,12 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         Failure::new(format!("cannot tell the address of {}: {error}; try again", args.listen))
     })?;
     // A server goes on without anyone to read what it says.
-    let _ = banner::write(&mut io::stdout().lock(), address);
+    let _ = banner::write(&mut io::stdout().lock(), address, &store.to_string());
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";
         let _ = writeln!(io::stderr(), "warning: {address} {text}");
     }
-    let app = door::router(limiter, Holds::default(), bounds.body);
+    let app = door::router(limiter, bounds.body);
     serve::run(listener, app, bounds, stop).await;
     let _ = writeln!(io::stdout(), "stopped");
     Ok(ExitCode::SUCCESS)

@@ -4,12 +4,11 @@
 //! microseconds that a decision can have, and the shortest text that reads back as that double is
 //! the decimal itself, since it has no more than 15 digits.
 
-use super::holds::HoldId;
 use crate::problem::Problem;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ratekeeper::Decision;
 use ratekeeper::decision::UNLIMITED;
+use ratekeeper::{Decision, HoldId};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -31,6 +30,9 @@ pub(super) struct Answer<'a> {
     source: &'static str,
     id: Option<&'static str>,
     version: u64,
+    /// Left out where it is true: all was decided in one step.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    atomic: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     permit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +56,8 @@ struct Outcome<'a> {
 
 impl<'a> Answer<'a> {
     pub(super) fn new(rule: &'a str, decision: &Decision) -> Answer<'a> {
-        let limited = decision.limit() != UNLIMITED;
+        // Without a store there is nothing to tell but the answer.
+        let limited = decision.limit() != UNLIMITED && !decision.is_without_figures();
         let outcome = Outcome {
             rule,
             allowed: decision.is_allowed(),
@@ -80,15 +83,16 @@ impl<'a> Answer<'a> {
             source: decision.source().name(),
             id: None,
             version: VERSION,
+            atomic: decision.is_atomic(),
             permit: decision.permit().map(|permit| permit.to_string()),
             hold: None,
             results: [outcome],
         }
     }
 
-    /// The same, with the name by which to settle it.
-    pub(super) fn held(self, hold: HoldId) -> Answer<'a> {
-        Answer { hold: Some(hold.to_string()), ..self }
+    /// The same, with the name by which to settle it, if it has one.
+    pub(super) fn held(self, hold: Option<HoldId>) -> Answer<'a> {
+        Answer { hold: hold.map(|hold| hold.to_string()), ..self }
     }
 }
 

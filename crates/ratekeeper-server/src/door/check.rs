@@ -13,8 +13,6 @@ use axum::response::Response;
 pub(super) async fn check(State(door): State<Door>, request: Request) -> Result<Response, Problem> {
     let text = body::read(request, door.body_timeout).await?;
     let asked = understand(&door.limiter, written::parse(&text, EXAMPLE)?)?;
-    // Permits of holds whose time is over are free.
-    door.holds.expire();
     match asked {
         Asked::One(question) => json(&ask(&question).await),
         Asked::Batch(questions) => {

@@ -42,13 +42,10 @@ pub(super) async fn reserve(
 ) -> Result<Response, Problem> {
     let text = body::read(request, door.body_timeout).await?;
     let question = reservation(&door.limiter, written::parse(&text, EXAMPLE)?)?;
-    let Some(room) = door.holds.room() else { return Err(full(door.holds.most())) };
-    let hold = question.rule.reserve(&question.key, question.cost).await;
-    let answer = Answer::new(question.rule.name(), &hold);
-    json(&match hold.is_allowed() {
-        true => answer.held(room.keep(hold, question.rule.hold())),
-        false => answer,
-    })
+    let reserved = question.rule.reserve(&question.key, question.cost).by_name().await;
+    let reserved =
+        reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
+    json(&Answer::new(question.rule.name(), &reserved).held(reserved.hold()))
 }
 
 pub(super) async fn settle(
@@ -61,12 +58,7 @@ pub(super) async fn settle(
     let id = name(hold, "hold")?;
     let cost = needed(cost, "cost", &format!("send what was used, {}", costs(0)))?;
     let cost = self::cost(cost, "cost", 0)?;
-    let hold = door.holds.take(id);
-    let settled = hold.is_some();
-    if let Some(hold) = hold {
-        hold.settle(cost).await;
-    }
-    json(&Settled { settled })
+    json(&Settled { settled: door.limiter.settle(id, cost).await })
 }
 
 pub(super) async fn cancel(
@@ -75,12 +67,7 @@ pub(super) async fn cancel(
 ) -> Result<Response, Problem> {
     let text = body::read(request, door.body_timeout).await?;
     let [hold] = only(written::parse(&text, CANCEL_EXAMPLE)?, ["hold"], CANCEL_EXAMPLE)?;
-    let hold = door.holds.take(name(hold, "hold")?);
-    let cancelled = hold.is_some();
-    if let Some(hold) = hold {
-        hold.cancel().await;
-    }
-    json(&Cancelled { cancelled })
+    json(&Cancelled { cancelled: door.limiter.cancel(name(hold, "hold")?).await })
 }
 
 pub(super) async fn release(
@@ -102,9 +89,4 @@ where
     let repair = format!("send the {field} of the decision as a string");
     let text = text(needed(value, field, &repair)?, field, &repair)?;
     text.0.parse().map_err(|fault: T::Err| bad_field(field, &fault.to_string()))
-}
-
-fn full(most: usize) -> Problem {
-    let detail = format!("there are {most} holds, which is the most; settle or cancel some first");
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
 }

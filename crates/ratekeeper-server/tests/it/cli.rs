@@ -2,9 +2,9 @@
 
 use crate::golden::assert_golden;
 use crate::program::{self, output};
+use crate::server::Holds;
 use crate::server::Server;
 use ratekeeper::Limiter;
-use ratekeeper_server::door::Holds;
 use ratekeeper_server::serve::Bounds;
 use std::io::{Read, Write};
 use std::net::TcpListener;

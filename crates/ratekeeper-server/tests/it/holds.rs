@@ -3,9 +3,10 @@
 use crate::bad_calls::told;
 use crate::golden::assert_golden;
 use crate::program::Program;
+use crate::server::Holds;
 use crate::server::Server;
 use crate::wire::{check, post};
-use ratekeeper_server::door::{HOLD_TIME, Holds};
+use ratekeeper::limiter::HOLD_TIME;
 use std::fmt::Write;
 use std::time::Duration;
 

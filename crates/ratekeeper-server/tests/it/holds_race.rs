@@ -1,8 +1,8 @@
 //! Holds that many callers want at once: each goes to one of them.
 
+use crate::server::Holds;
 use crate::server::Server;
 use crate::wire::{check, post};
-use ratekeeper_server::door::Holds;
 use std::sync::Barrier;
 use std::thread::scope;
 

@@ -1,9 +1,9 @@
 //! Concurrency rules on the wire: permits in the answer, given back by a call or by their time.
 
+use crate::server::Holds;
 use crate::server::Server;
 use crate::wire::{check, post};
 use ratekeeper::{Limit, Limiter};
-use ratekeeper_server::door::Holds;
 use ratekeeper_server::serve::Bounds;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -2,9 +2,8 @@
 //!
 //! Invariant: it is over when the value is dropped.
 
-use ratekeeper::limiter::Builder;
-use ratekeeper::{Algorithm, Limit, ManualClock};
-use ratekeeper_server::door::Holds;
+use ratekeeper::limiter::{Builder, HOLD_TIME, HOLDS_MAX};
+use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
@@ -12,6 +11,21 @@ use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+
+/// How many reservations by name there may be, and for how long.
+pub(crate) struct Holds(usize, Duration);
+
+impl Default for Holds {
+    fn default() -> Holds {
+        Holds(HOLDS_MAX, HOLD_TIME)
+    }
+}
+
+impl Holds {
+    pub(crate) fn new(most: usize, time: Duration) -> Holds {
+        Holds(most, time)
+    }
+}
 
 /// A server with the demo rules, or more.
 pub(crate) struct Server {
@@ -27,14 +41,18 @@ impl Server {
     }
 
     pub(crate) fn with(bounds: Bounds) -> Server {
-        Server::of(demo::builder().expect("the demo rules are rules"), Holds::default(), bounds)
+        Server::of(
+            demo::rules(Limiter::memory()).expect("the demo rules are rules"),
+            Holds::default(),
+            bounds,
+        )
     }
 
     /// With rules beside those of the demo: `exports`, 4 at a time, each for a minute, and `tokens`,
     /// 100 in a minute.
     pub(crate) fn more(holds: Holds) -> Server {
         let window = Limit::per_minute(100).algorithm(Algorithm::FixedWindow);
-        let builder = demo::builder()
+        let builder = demo::rules(Limiter::memory())
             .and_then(|builder| builder.rule("exports", Limit::concurrent(4)))
             .and_then(|builder| builder.rule("tokens", window));
         Server::of(builder.expect("these are rules"), holds, Bounds::default())
@@ -43,7 +61,7 @@ impl Server {
     /// With rules of its own.
     pub(crate) fn of(builder: Builder, holds: Holds, bounds: Bounds) -> Server {
         let clock = ManualClock::new();
-        let (limiter, holds) = (builder.clock(&clock).build(), holds.clock(&clock));
+        let limiter = builder.clock(&clock).holds(holds.0, holds.1).build();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -53,7 +71,7 @@ impl Server {
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let app = door::router(limiter, holds, bounds.body);
+            let app = door::router(limiter, bounds.body);
             runtime.block_on(run(listener, app, bounds, async {
                 let _ = stopped.await;
             }));

@@ -1,8 +1,8 @@
 //! Shaping rules on the wire: what is admitted is told at once when to pass.
 
+use crate::server::Holds;
 use crate::server::Server;
 use crate::wire::{check, post};
-use ratekeeper_server::door::Holds;
 use std::time::Duration;
 
 const ALICE: &str = r#"{"rule":"leaky-bucket-shaping","key":"alice"}"#;

@@ -45,7 +45,7 @@ impl Inner {
     /// Charges all or none. With a waker a turn that is to come is waited for in line, else it is told.
     pub(super) fn admit(&self, charges: &[Charge<'_>], waker: Option<&Waker>) -> Admitted {
         if charges.iter().any(|charge| charge.hold().is_some()) {
-            self.leases.expire(&self.store, || self.clock.now());
+            self.end_names();
         }
         let shaped = charges.iter().filter(|charge| charge.pace().is_some());
         let mut lines = self.queues.hold(shaped.clone().map(Charge::bucket));
@@ -81,7 +81,7 @@ impl Inner {
         if !charges.iter().any(takes_permit) {
             return self.admit(charges, waker);
         }
-        self.leases.expire(&self.store, || self.clock.now());
+        self.end_names();
         let Some(room) = self.leases.room() else { return self.no_room(charges) };
         let mut admitted = self.admit(charges, waker);
         let charged = charges.iter().zip(&admitted.receipts);
@@ -93,7 +93,7 @@ impl Inner {
         });
         let parts: Vec<Part> = parts.collect();
         if !parts.is_empty() {
-            let id = room.lease(parts);
+            let id = room.keep(parts);
             for (charge, decision) in charges.iter().zip(&mut admitted.decisions) {
                 decision.permit = charge.hold().map(|_| id);
             }
@@ -116,6 +116,13 @@ impl Inner {
         admitted
     }
 
+    /// Ends permits and reservations by name whose time is over.
+    #[inline]
+    pub(super) fn end_names(&self) {
+        self.leases.expire(&self.store, || self.clock.now());
+        self.end_holds();
+    }
+
     /// Gives up a place in line, unless its turn has come; all behind it move up.
     pub(super) fn leave(&self, ticket: &Ticket, charge: &Charge<'_>) {
         let mut lines = self.queues.hold_one(charge.bucket());
@@ -127,7 +134,7 @@ impl Inner {
     /// Gives units back. Where somebody waits in line, the turns before were used, and permits are
     /// given back by who holds them.
     pub(super) fn refund(&self, rule: &Compiled, fingerprint: u64, units: u64) -> Decision {
-        self.leases.expire(&self.store, || self.clock.now());
+        self.end_names();
         let refund = |charge: Charge<'_>| {
             let mut line = self.line_of(&charge);
             let now = self.clock.now();

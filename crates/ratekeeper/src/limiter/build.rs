@@ -1,5 +1,6 @@
 //! Building a limiter: everything that can be wrong is found here, before the first request.
 
+use super::holds::{HOLD_TIME, HOLDS_MAX, Holds};
 use super::leases::Leases;
 use super::queue::Queues;
 #[cfg(feature = "redis")]
@@ -13,6 +14,7 @@ use crate::store::memory::{KEYS_DEFAULT, Memory};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Longest name of a rule; it appears in header fields.
 pub(super) const NAME_MAX: usize = 64;
@@ -24,6 +26,7 @@ pub struct Builder {
     keys: usize,
     clock: Clock,
     observer: Option<Box<dyn Observer>>,
+    holds: (usize, Duration),
     #[cfg(feature = "redis")]
     shared: Option<crate::RedisConfig>,
 }
@@ -35,6 +38,7 @@ impl Default for Builder {
             keys: KEYS_DEFAULT,
             clock: Clock::system(),
             observer: None,
+            holds: (HOLDS_MAX, HOLD_TIME),
             #[cfg(feature = "redis")]
             shared: None,
         }
@@ -70,6 +74,13 @@ impl Builder {
     /// one bucket of their rule.
     pub fn keys(mut self, keys: usize) -> Builder {
         self.keys = keys;
+        self
+    }
+
+    /// Most reservations [by name](super::Reserve::by_name) at a time, 65 536 unless said, and how long
+    /// each may wait to be settled, ten minutes unless said. In a shared store only the time counts.
+    pub fn holds(mut self, most: usize, time: Duration) -> Builder {
+        self.holds = (most, time);
         self
     }
 
@@ -146,6 +157,7 @@ impl Builder {
             observer: self.observer,
             queues: Queues::default(),
             leases,
+            holds: Holds::new(self.holds.0, self.holds.1),
         };
         let inner = Arc::new(inner);
         if let Clock::Manual(clock) = &inner.clock {

@@ -5,8 +5,9 @@
 #[cfg(feature = "redis")]
 use super::shared::{Permits, Shared};
 use super::{Compiled, Inner, Rule};
-use crate::decision::{Decision, Decisions, PermitId};
+use crate::decision::{Decision, Decisions};
 use crate::key::Who;
+use crate::name::PermitId;
 use std::fmt;
 use std::future::{IntoFuture, Ready, ready};
 use std::marker::PhantomData;
@@ -205,9 +206,8 @@ impl Release<'_> {
     }
 
     fn run(self) -> bool {
-        let Inner { leases, store, clock, .. } = &**self.limiter;
-        leases.expire(store, || clock.now());
-        leases.release(store, self.permit)
+        self.limiter.end_names();
+        self.limiter.leases.release(&self.limiter.store, self.permit)
     }
 
     fn limiter(&self) -> &Arc<Inner> {

@@ -4,6 +4,7 @@
 //! stays charged.
 
 use super::call::{Answer, NeedsAwait, awaitable};
+use super::holds::ByName;
 #[cfg(feature = "redis")]
 use super::shared::{Backing, Permits, Shared};
 use super::{Compiled, Inner, Rule, charges};
@@ -71,7 +72,7 @@ impl<'a> Acquire<'a> {
         if meter.hold().is_none() {
             return self.run_several();
         }
-        limiter.leases.expire(&limiter.store, || limiter.clock.now());
+        limiter.end_names();
         let charge = Charge::new(meter, fingerprint, cost);
         let decision = limiter.store.acquire(|| limiter.clock.now(), &charge);
         let taken = decision.is_allowed() && cost > 0;
@@ -194,7 +195,13 @@ pub struct Reserve<'a> {
     pub(super) units: u64,
 }
 
-impl Reserve<'_> {
+impl<'a> Reserve<'a> {
+    /// The same, known by a name, for callers outside of this process: to be settled by
+    /// [`Limiter::settle`](super::Limiter::settle), on whichever server shares the store.
+    pub fn by_name(self) -> ByName<'a> {
+        ByName(self)
+    }
+
     /// The hold, without await.
     pub fn try_now(self) -> Result<Hold, NeedsAwait> {
         self.limiter.not_shared()?;
@@ -223,7 +230,7 @@ impl Reserve<'_> {
         Hold { limiter, decisions, rules, receipts, units, permit }
     }
 
-    fn run(self) -> Hold {
+    pub(super) fn run(self) -> Hold {
         let Reserve { limiter, rules, units } = self;
         let charges = charges(&rules, units);
         let admitted = limiter.admit(&charges, None);
@@ -259,10 +266,10 @@ impl fmt::Debug for Reserve<'_> {
 #[must_use = "a hold that is dropped stays charged; settle or cancel it"]
 pub struct Hold {
     limiter: Arc<Inner>,
-    decisions: Decisions,
-    rules: Vec<(Arc<Compiled>, Who)>,
+    pub(super) decisions: Decisions,
+    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
     /// One for each limit of each rule; none if they refused.
-    receipts: Vec<Receipt>,
+    pub(super) receipts: Vec<Receipt>,
     units: u64,
     /// If it is in the shared store, the identity of its permits.
     #[cfg(feature = "redis")]
@@ -306,7 +313,7 @@ impl Drop for Hold {
         if let (Some(id), Some(shared)) = (self.permit, &self.limiter.shared) {
             return self.limiter.let_go_shared(shared, id);
         }
-        release(&self.limiter.store, &held(&charges(&self.rules, self.units), &self.receipts));
+        self.limiter.release_all(&self.rules, &self.receipts);
     }
 }
 
@@ -352,18 +359,44 @@ impl Settle {
 
     fn run(self) {
         let Settle { hold, actual } = &self;
-        let charges = charges(&hold.rules, hold.units);
-        for (index, (charge, receipt)) in charges.iter().zip(&hold.receipts).enumerate() {
-            // The same key under the same rule, asked more than once, was one charge.
-            let is_same = |other: &&Receipt| other.is_beside(receipt);
-            let first = !hold.receipts[..index].iter().any(|other| is_same(&other));
-            let count = hold.receipts.iter().filter(is_same).count() as u64;
-            if first && charge.hold().is_none() {
+        hold.limiter.settle_all(&hold.rules, &hold.receipts, *actual);
+    }
+}
+
+impl Inner {
+    /// Gives back what is held of concurrency limits.
+    pub(super) fn release_all(&self, rules: &[(Arc<Compiled>, Who)], receipts: &[Receipt]) {
+        release(&self.store, &held(&charges(rules, 0), receipts));
+    }
+
+    /// Settles what rules were charged at what was really used. Permits are not settled.
+    pub(super) fn settle_all(
+        &self,
+        rules: &[(Arc<Compiled>, Who)],
+        receipts: &[Receipt],
+        actual: u64,
+    ) {
+        let charges = charges(rules, 0);
+        for (index, count) in merged(receipts) {
+            if charges[index].hold().is_none() {
                 let actual = actual.saturating_mul(count);
-                hold.limiter.settle(charge, &receipt.times(count), actual);
+                self.settle(&charges[index], &receipts[index].times(count), actual);
             }
         }
     }
+}
+
+/// The same key under the same rule, asked more than once, was one charge: the first of each, and of how
+/// many.
+pub(super) fn merged(receipts: &[Receipt]) -> Vec<(usize, u64)> {
+    let mut merged: Vec<(usize, u64)> = Vec::with_capacity(receipts.len());
+    for (index, receipt) in receipts.iter().enumerate() {
+        match merged.iter_mut().find(|(first, _)| receipts[*first].is_beside(receipt)) {
+            Some((_, count)) => *count += 1,
+            None => merged.push((index, 1)),
+        }
+    }
+    merged
 }
 
 awaitable!(['a 'a] Acquire<'a>, Permit<'a>);

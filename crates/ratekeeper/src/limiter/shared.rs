@@ -6,13 +6,15 @@
 
 mod keeper;
 mod nodes;
+mod records;
 mod settle;
 
 use super::build::compile;
 use super::{Compiled, Inner, OnStoreFailure, charges};
-use crate::decision::{Decision, PermitId, Source};
+use crate::decision::{Decision, Source};
 use crate::key::{Secret, Who};
 use crate::limit::Limit;
+use crate::name::PermitId;
 use crate::store::Receipt;
 use crate::store::redis::{Ask, Record, Redis, RedisConfig, StoreError, Tag, Taken};
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};

@@ -80,11 +80,6 @@ impl Inner {
             }
         });
     }
-
-    /// Holds a permit of this identity no longer: it ends with its time.
-    pub(in crate::limiter) fn leave_to_time(&self, shared: &Shared, id: u64) {
-        lock(&shared.keeper.0).held.remove(&id);
-    }
 }
 
 /// The task that renews. Should its runtime end, the next permit starts another.

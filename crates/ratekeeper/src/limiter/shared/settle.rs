@@ -4,10 +4,12 @@
 //! with their time.
 
 use super::{Admitted, Asked, Backing, Permits, Shared, asks};
-use crate::decision::{Decision, PermitId};
+use crate::decision::Decision;
 use crate::key::Who;
 use crate::limiter::call::Action;
+use crate::limiter::hold::merged;
 use crate::limiter::{Compiled, Inner};
+use crate::name::PermitId;
 use crate::store::Receipt;
 use crate::store::redis::{Ask, Back};
 use std::sync::Arc;
@@ -63,14 +65,11 @@ impl Inner {
     ) {
         let asks = asks(rules, 0, 0);
         let mut each: Vec<(Ask<'_>, Back)> = Vec::new();
-        for (index, (ask, receipt)) in asks.iter().zip(receipts).enumerate() {
-            // The same key under the same rule, asked more than once, was one charge.
-            let same = |other: &&Receipt| other.is_beside(receipt);
-            let first = !receipts[..index].iter().any(|other| same(&other));
-            let count = receipts.iter().filter(same).count() as u64;
-            if first && ask.charge.hold().is_none() {
-                let (held, actual) = (receipt.units() * count, actual.saturating_mul(count));
-                each.push((*ask, Back::Settle { stamp: receipt.stamp(), held, actual }));
+        for (index, count) in merged(receipts) {
+            let (ask, receipt) = (asks[index], receipts[index].times(count));
+            if ask.charge.hold().is_none() {
+                let (held, actual) = (receipt.units(), actual.saturating_mul(count));
+                each.push((ask, Back::Settle { stamp: receipt.stamp(), held, actual }));
             }
         }
         if !each.is_empty()

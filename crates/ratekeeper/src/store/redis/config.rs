@@ -2,6 +2,8 @@
 //!
 //! Invariant: whatever is shown of it, in errors, logs or by `Debug`, has its secrets masked.
 
+mod url;
+
 use super::error::StoreError;
 use std::fmt;
 use std::time::Duration;
@@ -60,7 +62,7 @@ impl RedisConfig {
     /// Reads a URL: `redis://user:password@host:6379/0`, `redis-cluster://a:6379,b:6379` or
     /// `redis-sentinel://s1:26379,s2:26379/mymaster/0`; with `rediss` instead of `redis`, over TLS.
     pub fn new(url: &str) -> Result<RedisConfig, StoreError> {
-        read(url).map_err(|fault| StoreError::config(&masked(url), &fault))
+        url::read(url).map_err(|fault| StoreError::config(&url::masked(url), &fault))
     }
 
     /// The password, where it is not in the URL.
@@ -118,7 +120,7 @@ impl RedisConfig {
     }
 
     fn login(&self) -> String {
-        match (&self.user, &self.password) {
+        match (self.user.as_deref().map(url::encoded), &self.password) {
             (Some(user), Some(_)) => format!("{user}:***@"),
             (Some(user), None) => format!("{user}@"),
             (None, Some(_)) => ":***@".into(),
@@ -163,7 +165,7 @@ impl fmt::Display for RedisConfig {
         match &self.servers {
             Servers::One => write!(f, "/{}", self.db),
             Servers::Cluster => Ok(()),
-            Servers::Sentinel(name) => write!(f, "/{name}/{}", self.db),
+            Servers::Sentinel(name) => write!(f, "/{}/{}", url::encoded(name), self.db),
         }
     }
 }
@@ -180,129 +182,5 @@ impl fmt::Display for Address {
             true => write!(f, "[{}]:{}", self.host, self.port),
             false => write!(f, "{}:{}", self.host, self.port),
         }
-    }
-}
-
-const SCHEMES: &str =
-    "redis, rediss, redis-cluster, rediss-cluster, redis-sentinel or rediss-sentinel";
-
-fn read(url: &str) -> Result<RedisConfig, String> {
-    let (scheme, rest) = url.split_once("://").ok_or("is not a URL; write redis://host:6379/0")?;
-    let (tls, kind) = match scheme.strip_prefix("rediss") {
-        Some(kind) => (true, kind),
-        None => (false, scheme.strip_prefix("redis").unwrap_or("?")),
-    };
-    if tls && cfg!(not(feature = "redis-tls")) {
-        return Err(
-            "is over TLS, which this build leaves out; turn on the feature `redis-tls`".into()
-        );
-    }
-    if rest.contains(['?', '#']) {
-        return Err("has a `?` or `#`; leave out what follows it, and write those of a password as %3F and %23".into());
-    }
-    let (login, rest) = match rest.rsplit_once('@') {
-        Some((login, rest)) => (Some(login), rest),
-        None => (None, rest),
-    };
-    let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
-        None => (None, None),
-        Some((user, password)) => (decoded(user)?, decoded(password)?),
-    };
-    let default_port = if kind == "-sentinel" { 26_379 } else { 6_379 };
-    let addresses = hosts.split(',').map(|host| address(host, default_port));
-    let addresses: Vec<Address> = addresses.collect::<Result<_, _>>()?;
-    let (servers, db) = match kind {
-        "" if addresses.len() > 1 => {
-            return Err("names several servers; write redis-cluster:// or redis-sentinel://".into());
-        }
-        "" => (Servers::One, path),
-        "-cluster" if path.is_empty() || path == "0" => (Servers::Cluster, ""),
-        "-cluster" => {
-            return Err("names a database, of which a cluster has but 0; leave it out".into());
-        }
-        "-sentinel" => {
-            let (name, db) = path.split_once('/').unwrap_or((path, ""));
-            if name.is_empty() {
-                return Err(
-                    "has no master's name; write redis-sentinel://host:26379/mymaster".into()
-                );
-            }
-            (Servers::Sentinel(decoded(name)?.unwrap_or_default()), db)
-        }
-        _ => return Err(format!("begins with another scheme; write one of {SCHEMES}")),
-    };
-    let db = if db.is_empty() { Ok(0) } else { db.parse() };
-    let db = db.map_err(|_| "has a database that is not a number; write one such as /0")?;
-    Ok(RedisConfig {
-        servers,
-        addresses,
-        tls,
-        user,
-        password,
-        db,
-        ca: None,
-        prefix: PREFIX.into(),
-        deadline: DEADLINE,
-        key_secret: None,
-        nodes: None,
-        allow_eviction: false,
-    })
-}
-
-fn address(text: &str, default_port: u16) -> Result<Address, String> {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, port)) => (host, port.strip_prefix(':')),
-        None => match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        },
-    };
-    if host.is_empty() {
-        return Err("has no host; write redis://host:6379/0".into());
-    }
-    let port = port.map_or(Ok(default_port), str::parse);
-    let port =
-        port.map_err(|_| "has a port that is not a number up to 65535; write one such as :6379")?;
-    Ok(Address { host: host.to_owned(), port })
-}
-
-/// Text with `%41` made `A`; `None` if there is none.
-fn decoded(text: &str) -> Result<Option<String>, String> {
-    let fault =
-        "has a `%` that is not followed by two digits, or text that is not UTF-8; write % as %25";
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, others @ ..] = rest {
-        rest = others;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, others) = rest.split_at_checked(2).ok_or(fault)?;
-        let digits = std::str::from_utf8(digits).map_err(|_| fault)?;
-        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| fault)?);
-        rest = others;
-    }
-    let text = String::from_utf8(bytes).map_err(|_| fault)?;
-    Ok((!text.is_empty()).then_some(text))
-}
-
-/// A URL that may be wrong anywhere, without what may be a secret: all between the scheme and the last
-/// `@` but the user.
-fn masked(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let rest = match rest.rsplit_once('@') {
-        None => rest.to_owned(),
-        Some((login, rest)) => match login.split_once(':') {
-            Some((user, _)) => format!("{user}:***@{rest}"),
-            None => format!("***@{rest}"),
-        },
-    };
-    let shown: String = rest.chars().take(256).collect();
-    if scheme.is_empty() {
-        shown
-    } else {
-        format!("{}://{shown}", scheme.chars().take(32).collect::<String>())
     }
 }

@@ -3,14 +3,19 @@
 //! Invariants: over TLS the server's certificate and name are checked, and nothing falls back to plain
 //! text; dropped by all who have it, the connection is closed, whatever is under way.
 
+mod repair;
+
 use super::config::{Address, RedisConfig};
-use super::error::{Class, StoreError};
+use super::error::StoreError;
 use super::link::{CONNECT, IN_FLIGHT};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Cmd, RedisConnectionInfo, RedisError, RedisResult, Value};
+use redis::{AsyncConnectionConfig, Cmd, RedisConnectionInfo, RedisResult, Value};
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
@@ -21,11 +26,14 @@ pub(super) struct Connection {
     calls: MultiplexedConnection,
     place: Arc<str>,
     driver: Arc<Driver>,
+    written: Arc<AtomicU64>,
 }
 
 /// The task that reads and writes.
 struct Driver {
     alive: Arc<AtomicBool>,
+    /// Whether this server has ever answered.
+    answered: AtomicBool,
     task: AbortHandle,
 }
 
@@ -41,16 +49,22 @@ impl Connection {
         self.driver.alive.load(Ordering::Acquire)
     }
 
+    /// How many bytes went out so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
     /// Makes a call and waits for its answer; `asking` if the key is on its way to this server.
     pub(super) async fn send(&mut self, command: &Cmd, asking: bool) -> Result<Value, StoreError> {
-        match self.exchange(command, asking).await {
-            Ok(Value::ServerError(error)) => {
-                let (code, detail) = (error.code(), error.details().unwrap_or_default());
-                let class = Class::of_reply(code, detail);
-                Err(StoreError::new(&self.place, class, format!("{code} {detail}")))
-            }
-            Ok(value) => Ok(value),
-            Err(error) => Err(fault(&self.place, &error)),
+        let answer = self.exchange(command, asking).await;
+        let fresh = !self.driver.answered.load(Ordering::Relaxed);
+        let answer = answer.map_err(|error| repair::lost(&self.place, &error, fresh))?;
+        if fresh {
+            self.driver.answered.store(true, Ordering::Relaxed);
+        }
+        match answer {
+            Value::ServerError(error) => Err(repair::answered(&self.place, &error)),
+            value => Ok(value),
         }
     }
 
@@ -72,7 +86,7 @@ pub(super) async fn open(
     login: bool,
 ) -> Result<Connection, StoreError> {
     let place: Arc<str> = config.at(address).into();
-    let lost = |error: std::io::Error| StoreError::new(&place, Class::Connection, describe(&error));
+    let lost = |error: io::Error| repair::refused(&place, &error);
     let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(lost)?;
     stream.set_nodelay(true).map_err(lost)?;
     let mut who = RedisConnectionInfo::default().set_skip_set_lib_name();
@@ -97,44 +111,59 @@ async fn start<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let written = Arc::new(AtomicU64::new(0));
+    let stream = Counted { stream, written: Arc::clone(&written) };
     let options = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(CONNECT))
         .set_response_timeout(None)
         .set_pipeline_buffer_size(IN_FLIGHT);
     let connected = MultiplexedConnection::new_with_config(who, stream, options).await;
-    let (calls, work) = connected.map_err(|error| fault(place, &error))?;
+    let (calls, work) = connected.map_err(|error| repair::lost(place, &error, true))?;
     let alive = Arc::new(AtomicBool::new(true));
     let lives = Arc::clone(&alive);
     let task = tokio::spawn(async move {
         work.await;
         lives.store(false, Ordering::Release);
     });
-    let driver = Arc::new(Driver { alive, task: task.abort_handle() });
-    Ok(Connection { calls, place: Arc::clone(place), driver })
+    let answered = AtomicBool::new(false);
+    let driver = Arc::new(Driver { alive, answered, task: task.abort_handle() });
+    Ok(Connection { calls, place: Arc::clone(place), driver, written })
 }
 
-/// What went wrong with a connection, and where it can be told, how to mend it.
-fn fault(place: &str, error: &RedisError) -> StoreError {
-    use redis::ErrorKind;
-    let (code, detail) = (error.code().unwrap_or_default(), error.detail().unwrap_or_default());
-    let class = match error.kind() {
-        ErrorKind::AuthenticationFailed => Class::Denied,
-        ErrorKind::Parse => Class::Alien,
-        ErrorKind::Server(_) | ErrorKind::Extension => Class::of_reply(code, detail),
-        _ => Class::Connection,
-    };
-    let repair = match class {
-        Class::Denied => "; check user and password",
-        Class::Alien => "; is this a Redis server?",
-        _ => "",
-    };
-    StoreError::new(place, class, format!("{error}{repair}"))
+/// A stream that counts what goes out, so that a call of which nothing did can be told from others.
+struct Counted<S> {
+    stream: S,
+    written: Arc<AtomicU64>,
 }
 
-fn describe(error: &std::io::Error) -> String {
-    let repair = match error.kind() {
-        std::io::ErrorKind::ConnectionRefused => "; is the server running, and is this its port?",
-        _ => "",
-    };
-    format!("{error}{repair}")
+impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        if let Poll::Ready(Ok(count)) = &poll {
+            self.written.fetch_add(*count as u64, Ordering::AcqRel);
+        }
+        poll
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
 }

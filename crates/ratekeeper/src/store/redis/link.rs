@@ -1,28 +1,28 @@
 //! The way to one server: a connection that many calls share, made anew when it is lost.
 //!
 //! Invariants: one attempt to connect at a time, and after failures each waits, at random, for longer;
-//! no call waits beyond its deadline; a call that was sent is not sent again.
+//! no call waits beyond its deadline; a call of which a byte was written is not written again; a
+//! connection that is lost is one failure, however many calls were under way on it.
+
+mod attempt;
 
 use super::config::{Address, RedisConfig, Servers};
 use super::connect::{self, Connection};
 use super::error::{Breaks, Class, StoreError};
 use super::script::{SCRIPTS, Script};
 use super::sentinel;
-use crate::store::guard::{Breaker, share, until_probe};
+use crate::store::guard::{Breaker, until_probe};
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use attempt::Attempt;
 use redis::{Cmd, Value};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// How long an attempt to connect may take.
 pub(super) const CONNECT: Duration = Duration::from_secs(1);
-
-/// After the first failure the next attempt waits at most as long, then twice as long, up to the most.
-const BACKOFF: Duration = Duration::from_millis(50);
-const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
 /// Most calls under way at one server.
 pub(super) const IN_FLIGHT: usize = 1_024;
@@ -40,7 +40,15 @@ pub(super) struct Link {
     loading: tokio::sync::Mutex<()>,
     probe: Mutex<Option<Probe>>,
     epoch: AtomicU64,
+    /// One more than the latest connection that is known to be lost.
+    lost: AtomicU64,
     secret: RandomState,
+}
+
+/// What became of a call, and whether it says something new of the server.
+struct Outcome {
+    answer: Result<Value, StoreError>,
+    is_news: bool,
 }
 
 /// A call that shows whether the server works: a charge of a bucket of its own.
@@ -75,6 +83,7 @@ impl Link {
             loading: tokio::sync::Mutex::new(()),
             probe: Mutex::new(None),
             epoch: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             secret: RandomState::new(),
         })
     }
@@ -107,20 +116,22 @@ impl Link {
         };
         let loads = self.loads[script.number].load(Ordering::Acquire);
         let by_hash = script.by_hash(keys, args);
-        let mut answer = self.call(&by_hash, asking, deadline).await;
-        if is_unknown_script(&answer) {
+        let mut outcome = self.exchange(&by_hash, asking, deadline).await;
+        if is_unknown_script(&outcome.answer) {
             // One of those who find it missing brings it; the others try again.
             let _loading = timeout_at(deadline, self.loading.lock()).await;
             if self.loads[script.number].load(Ordering::Acquire) != loads {
-                answer = self.call(&by_hash, asking, deadline).await;
+                outcome = self.exchange(&by_hash, asking, deadline).await;
             }
-            if is_unknown_script(&answer) {
-                answer = self.call(&script.whole(keys, args), asking, deadline).await;
+            if is_unknown_script(&outcome.answer) {
+                outcome = self.exchange(&script.whole(keys, args), asking, deadline).await;
                 self.loads[script.number].fetch_add(1, Ordering::AcqRel);
             }
         }
-        self.judge(&answer);
-        answer
+        if outcome.is_news {
+            self.judge(&outcome.answer);
+        }
+        outcome.answer
     }
 
     /// Makes a call, and drops the connection if that is what its error asks for.
@@ -130,20 +141,39 @@ impl Link {
         asking: bool,
         deadline: Instant,
     ) -> Result<Value, StoreError> {
+        self.exchange(command, asking, deadline).await.answer
+    }
+
+    async fn exchange(self: &Arc<Self>, command: &Cmd, asking: bool, deadline: Instant) -> Outcome {
         let mut epoch = None;
         let answer = timeout_at(deadline, async {
-            let mut live = self.connection().await?;
-            epoch = Some(live.epoch);
-            live.connection.send(command, asking).await
+            let mut again = true;
+            loop {
+                let mut live = self.connection().await?;
+                epoch = Some(live.epoch);
+                let written = live.connection.written();
+                let answer = live.connection.send(command, asking).await;
+                let lost = matches!(&answer, Err(error) if error.class() == Class::Connection);
+                // Nothing went out since, so this did not: it goes by the next connection, once.
+                if !(again && lost && live.connection.written() == written) {
+                    return answer;
+                }
+                self.drop_connection(live.epoch);
+                again = false;
+            }
         });
         let late = |_| Err(self.error(Class::Timeout, "did not answer in time"));
         let answer = answer.await.unwrap_or_else(late);
-        if let (Err(error), Some(epoch)) = (&answer, epoch)
-            && error.class().policy().drops
-        {
-            self.drop_connection(epoch);
+        let mut is_news = true;
+        if let (Err(error), Some(epoch)) = (&answer, epoch) {
+            if error.class() == Class::Connection {
+                is_news = self.lost.fetch_max(epoch + 1, Ordering::AcqRel) <= epoch;
+            }
+            if error.class().policy().drops {
+                self.drop_connection(epoch);
+            }
         }
-        answer
+        Outcome { answer, is_news }
     }
 
     /// Tells the breaker what became of a call.
@@ -217,37 +247,6 @@ impl Link {
 
     fn random(&self) -> u64 {
         self.secret.hash_one(self.epoch.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// One attempt to connect. Should its task end before it has, as with its runtime, others may try.
-struct Attempt(Arc<Link>);
-
-impl Attempt {
-    async fn run(self, failures: u32) {
-        let link = &self.0;
-        let connected = timeout(CONNECT, link.connect()).await;
-        let late = |_| Err(link.error(Class::Timeout, "did not let us connect in a second"));
-        let next = match connected.unwrap_or_else(late) {
-            Ok(live) => State::Up(live),
-            Err(error) => {
-                let most = BACKOFF.saturating_mul(1 << failures.min(10)).min(BACKOFF_MAX);
-                let until = Instant::now() + share(most, link.random());
-                State::Down { failures: failures + 1, until, error }
-            }
-        };
-        *lock(&link.state) = next;
-    }
-}
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
-        if matches!(*state, State::Connecting) {
-            *state = State::Idle;
-        }
-        drop(state);
-        self.0.changed.notify_waiters();
     }
 }
 

@@ -4,13 +4,19 @@
 
 use super::config::{Address, RedisConfig};
 use super::error::{Class, StoreError};
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore};
+
+/// How long a server may take to answer our greeting: within what an attempt to connect may take.
+const GREETING: Duration = Duration::from_millis(700);
 
 /// The same stream, encrypted.
 pub(super) async fn wrap(
@@ -30,16 +36,30 @@ pub(super) async fn wrap(
     let name = name.map_err(|_| {
         wrong("has a host that is no name for TLS; write a name or an address".into())
     })?;
-    let connected = TlsConnector::from(Arc::new(options)).connect(name, stream).await;
-    connected.map_err(|error| {
-        let repair = match error.to_string() {
-            text if text.contains("certificate") => {
-                "; give the certificate of who signed the server's"
-            }
-            _ => "; does this port speak TLS?",
-        };
-        StoreError::new(&place, Class::Connection, format!("TLS: {error}{repair}"))
-    })
+    let lost = |fault: String| StoreError::new(&place, Class::Connection, fault);
+    let greeted = TlsConnector::from(Arc::new(options)).connect(name, stream);
+    match timeout(GREETING, greeted).await {
+        Ok(connected) => connected.map_err(|error| lost(format!("TLS: {error}{}", repair(&error)))),
+        // What speaks plain text waits for the end of a line.
+        Err(_) => Err(lost("TLS: no answer to our greeting; does this port speak TLS?".into())),
+    }
+}
+
+/// What to do about a greeting that failed.
+fn repair(error: &io::Error) -> &'static str {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    match cause {
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => "; write the name that the certificate is for",
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+        )) => "; renew the server's certificate",
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            "; give the certificate of who signed the server's"
+        }
+        _ => "; does this port speak TLS?",
+    }
 }
 
 /// The certificates by which the server's is known.

@@ -1,0 +1,130 @@
+//! Reservations by name in a shared store, so that any server can settle them.
+//!
+//! A record holds the rules by name, who is counted, and where each charge went. Invariant: a record is
+//! used once, by who takes it out of the store; one that cannot be read settles nothing.
+
+use super::{Backing, Permits, Shared, asks};
+use crate::decision::Decisions;
+use crate::key::Who;
+use crate::limiter::holds::Kept;
+use crate::limiter::{Compiled, Inner};
+use crate::name::HoldId;
+use crate::store::redis::{Back, Record};
+use crate::store::{Receipt, Stamp};
+use std::sync::Arc;
+
+/// The first byte of a record.
+const FORM: u8 = b'1';
+
+impl Inner {
+    /// Reserves, and notes it under a new name; what was reserved without the store is handed back.
+    pub(in crate::limiter) async fn reserve_by_name(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rules: Vec<(Arc<Compiled>, Who)>,
+        units: u64,
+    ) -> (Decisions, Option<Result<HoldId, Kept>>) {
+        let admitted = self.admit_shared(shared, &rules, units, u64::MAX, Permits::Here).await;
+        let decisions = self.by_rule(&rules, &admitted.decisions, units);
+        let receipts = admitted.receipts;
+        if decisions.is_refused() {
+            return (decisions, None);
+        }
+        let permit = match admitted.backing {
+            Backing::Memory(rules) => return (decisions, Some(Err(Kept { rules, receipts }))),
+            Backing::Shared(permit) => permit,
+        };
+        let Some(first) = asks(&rules, 0, 0).first().map(|ask| ask.tag()) else {
+            return (decisions, Some(Err(Kept { rules, receipts })));
+        };
+        let id = shared.id(first, Permits::ByName);
+        let (text, ticks) =
+            (write(&rules, &receipts, permit), self.holds.ticks(&rules, &decisions));
+        match shared.redis.keep(Record { id: id.get(), ticks, text: &text }).await {
+            Ok(()) => (decisions, Some(Ok(HoldId(id)))),
+            Err(error) => {
+                self.tell(&error);
+                (decisions, None)
+            }
+        }
+    }
+
+    /// Settles what any server has noted under this name.
+    pub(in crate::limiter) async fn settle_by_name(
+        self: &Arc<Self>,
+        shared: &Shared,
+        hold: HoldId,
+        actual: u64,
+    ) -> bool {
+        let text = match shared.redis.take(hold.0.get()).await {
+            Ok(text) => text,
+            Err(error) => {
+                self.tell(&error);
+                return false;
+            }
+        };
+        let Some((kept, permit)) = text.and_then(|text| self.read(&mut &text[..])) else {
+            return false;
+        };
+        self.settle_shared(shared, &kept.rules, &kept.receipts, actual).await;
+        let asks = asks(&kept.rules, 0, 0);
+        let held = asks.iter().filter(|ask| ask.charge.hold().is_some());
+        let each: Vec<_> = held.map(|ask| (*ask, Back::Release(permit))).collect();
+        if !each.is_empty()
+            && let Err(error) = shared.redis.back(&each, self.clock.now()).await
+        {
+            self.tell(&error);
+        }
+        true
+    }
+
+    fn read(&self, text: &mut &[u8]) -> Option<(Kept, u64)> {
+        let (form, rest) = text.split_first()?;
+        *text = rest;
+        let permit = u64::from_be_bytes(take(text)?);
+        let (mut rules, mut receipts) = (Vec::new(), Vec::new());
+        while !text.is_empty() {
+            let [length] = take(text)?;
+            let (name, rest) = text.split_at_checked(length.into())?;
+            *text = rest;
+            let rule = self.rules.get(std::str::from_utf8(name).ok()?)?;
+            let who = self.secret.who_is(u128::from_be_bytes(take(text)?));
+            let count = u16::from_be_bytes(take(text)?);
+            // A rule that has changed its limits since cannot tell which is which.
+            (usize::from(count) == rule.meters.len() && *form == FORM).then_some(())?;
+            for charge in rule.charges(who.local, 0) {
+                let (tick, part) =
+                    (u64::from_be_bytes(take(text)?), u64::from_be_bytes(take(text)?));
+                let held = u64::from_be_bytes(take(text)?);
+                receipts.push(Receipt::noted(&charge, Stamp::new(tick, part), held));
+            }
+            rules.push((Arc::clone(rule), who));
+        }
+        Some((Kept { rules, receipts }, permit))
+    }
+}
+
+fn write(rules: &[(Arc<Compiled>, Who)], receipts: &[Receipt], permit: u64) -> Vec<u8> {
+    let mut text = vec![FORM];
+    text.extend(permit.to_be_bytes());
+    let mut receipts = receipts.iter();
+    for (rule, who) in rules {
+        // Names are short, and so are lists of limits: see the builder.
+        text.push(rule.name.len() as u8);
+        text.extend(rule.name.as_bytes());
+        text.extend(who.shared.to_be_bytes());
+        text.extend((rule.meters.len() as u16).to_be_bytes());
+        for receipt in receipts.by_ref().take(rule.meters.len()) {
+            let (tick, part) = receipt.stamp().parts();
+            let numbers = [tick, part, receipt.units()];
+            text.extend(numbers.into_iter().flat_map(u64::to_be_bytes));
+        }
+    }
+    text
+}
+
+fn take<const N: usize>(text: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = text.split_first_chunk()?;
+    *text = rest;
+    Some(*taken)
+}
