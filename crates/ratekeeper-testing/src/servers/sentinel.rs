@@ -7,7 +7,7 @@ use super::{Kind, Server, free_port, wire};
 use std::fs;
 
 /// The name of the master.
-pub const MASTER: &str = "rk";
+pub(super) const MASTER: &str = "rk";
 
 /// Servers and those who watch them.
 #[derive(Debug)]
