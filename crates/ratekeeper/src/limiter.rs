@@ -5,9 +5,13 @@
 //! went wrong when the limiter was built.
 
 mod build;
+mod compile;
+mod observer;
 mod rule;
+mod answer;
 mod call;
 mod admit;
+mod permit;
 mod hold;
 mod holds;
 mod named;
@@ -18,10 +22,14 @@ mod alarm;
 #[cfg(feature = "redis")]
 mod shared;
 
+pub use answer::{Answer, NeedsAwait};
 pub use build::{Builder, IntoLimits, RuleError};
-pub use call::{Answer, Call, Check, CheckAll, CheckMany, NeedsAwait, Release};
-pub use hold::{Acquire, Hold, Permit, Reserve, Settle};
+pub use call::{Call, Check, CheckAll, CheckMany, Release};
+pub use compile::OnStoreFailure;
+pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
+pub use observer::Observer;
+pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};
 pub use wait::{Wait, Waiting};
 
@@ -79,30 +87,6 @@ struct Compiled {
     /// What becomes of requests while the shared store is away.
     #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "memory is never away"))]
     on_store_failure: OnStoreFailure,
-}
-
-/// What a rule does while the shared store is away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OnStoreFailure {
-    /// Admits: the limiter's failure is not the API's.
-    #[default]
-    Allow,
-    /// Refuses: for what must not go unlimited, such as logins.
-    Deny,
-    /// Lets each server admit its share of the limit by itself.
-    Local,
-}
-
-/// Is told of every decision; for metrics. Called on the caller's thread: be quick.
-pub trait Observer: Send + Sync + 'static {
-    /// A rule decided. Peeks, refunds and resets are not decisions.
-    fn decided(&self, rule: &str, decision: &Decision);
-
-    /// The shared store did not answer as it should, or a key of it holds something that is not ours.
-    #[cfg(feature = "redis")]
-    fn store_failed(&self, error: &crate::StoreError) {
-        let _ = error;
-    }
 }
 
 impl Limiter {
@@ -276,13 +260,6 @@ impl Inner {
         };
         decisions.iter().for_each(|decision| self.observe(rule, decision, cost));
         decisions
-    }
-
-    #[inline]
-    fn observe(&self, rule: &Compiled, decision: &Decision, cost: u64) {
-        if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
-            observer.decided(&rule.name, decision);
-        }
     }
 }
 

@@ -59,12 +59,12 @@ impl Bucket {
     }
 
     /// How long so many units take to drain; more than a burst and its debt count as that.
-    pub(crate) fn time_of(&self, units: u64) -> Arrival {
+    pub fn time_of(&self, units: u64) -> Arrival {
         self.drained(u128::from(units.min(2 * self.burst)) * u128::from(self.unit))
     }
 
     /// How long a full bucket takes to drain.
-    pub(crate) fn time_of_full(&self) -> Arrival {
+    pub fn time_of_full(&self) -> Arrival {
         self.drained(self.full)
     }
 

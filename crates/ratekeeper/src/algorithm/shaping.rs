@@ -28,7 +28,7 @@ impl Shaping {
     }
 
     /// The longest wait, in ticks.
-    pub(crate) fn max_wait(&self) -> u64 {
+    pub fn max_wait(&self) -> u64 {
         self.max_wait
     }
 

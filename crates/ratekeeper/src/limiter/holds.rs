@@ -4,7 +4,7 @@
 //! Invariants: a reservation is settled once, or its time is over; then it stays charged, and its
 //! permits are free. In memory there are never more than the most.
 
-use super::call::{Answer, NeedsAwait, awaitable};
+use super::answer::{Answer, NeedsAwait, awaitable};
 use super::hold::Reserve;
 use super::named::Named;
 #[cfg(feature = "redis")]
@@ -84,7 +84,7 @@ pub struct ByName<'a>(pub(super) Reserve<'a>);
 impl ByName<'_> {
     /// The reservation, without await.
     pub fn try_now(self) -> Result<Result<Reserved, HoldsFull>, NeedsAwait> {
-        self.0.limiter.not_shared()?;
+        self.limiter().not_shared()?;
         Ok(self.run())
     }
 
@@ -179,7 +179,7 @@ pub struct SettleByName<'a> {
 impl SettleByName<'_> {
     /// Whether there was such a reservation, without await.
     pub fn try_now(self) -> Result<bool, NeedsAwait> {
-        self.limiter.not_shared()?;
+        self.limiter().not_shared()?;
         Ok(self.run())
     }
 

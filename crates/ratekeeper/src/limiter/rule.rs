@@ -2,9 +2,11 @@
 //!
 //! Invariant: nothing here decides; each method describes a call, which runs when it is awaited.
 
+use super::answer::NeedsAwait;
 use super::build::NAME_MAX;
-use super::call::{Action, Call, Check, CheckMany, NeedsAwait};
-use super::hold::{Acquire, Reserve};
+use super::call::{Action, Call, Check, CheckMany};
+use super::hold::Reserve;
+use super::permit::Acquire;
 use super::wait::Wait;
 use super::{Compiled, Inner};
 use crate::decision::Decision;

@@ -8,8 +8,11 @@ mod keeper;
 mod nodes;
 mod records;
 mod settle;
+mod waiting;
 
-use super::build::compile;
+pub(super) use waiting::Stage;
+
+use super::compile::compile;
 use super::{Compiled, Inner, OnStoreFailure, charges};
 use crate::decision::{Decision, Source};
 use crate::key::{Secret, Who};

@@ -6,7 +6,7 @@
 use super::admit::Turn;
 use super::queue::{Sleeper, Ticket};
 #[cfg(feature = "redis")]
-use super::shared::{Admitted, Permits};
+use super::shared::Stage;
 use super::{Rule, alarm};
 use crate::decision::Decision;
 use crate::key::Who;
@@ -14,8 +14,6 @@ use crate::store::Charge;
 use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
-#[cfg(feature = "redis")]
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -23,9 +21,9 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a call does nothing unless it is awaited"]
 pub struct Wait<'a> {
-    rule: &'a Rule,
-    who: Who,
-    cost: u64,
+    pub(super) rule: &'a Rule,
+    pub(super) who: Who,
+    pub(super) cost: u64,
     max_wait: Option<Duration>,
     deadline: Option<Instant>,
 }
@@ -55,7 +53,7 @@ impl<'a> Wait<'a> {
     }
 
     /// Ticks that it waits at most, from now on.
-    fn patience(&self) -> u64 {
+    pub(super) fn patience(&self) -> u64 {
         let ticks = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let until = self.deadline.map(|deadline| self.rule.limiter.clock.until(deadline));
         self.max_wait.map_or(u64::MAX, ticks).min(until.unwrap_or(u64::MAX))
@@ -72,7 +70,7 @@ impl<'a> IntoFuture for Wait<'a> {
             until: None,
             state: State::Asks,
             #[cfg(feature = "redis")]
-            shared: Taken::Nothing,
+            shared: Stage::Nothing,
         }
     }
 }
@@ -80,25 +78,15 @@ impl<'a> IntoFuture for Wait<'a> {
 /// A request that is waiting. Dropped, it has left, and all behind it have moved up.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Waiting<'a> {
-    wait: Wait<'a>,
+    pub(super) wait: Wait<'a>,
     /// The last tick at which it may pass, once it has begun to wait.
-    until: Option<u64>,
-    state: State,
+    pub(super) until: Option<u64>,
+    pub(super) state: State,
     #[cfg(feature = "redis")]
-    shared: Taken<'a>,
+    pub(super) shared: Stage<'a>,
 }
 
-/// What the shared store was asked for.
-#[cfg(feature = "redis")]
-enum Taken<'a> {
-    Nothing,
-    /// It is being asked.
-    Asking(Pin<Box<dyn Future<Output = Option<Admitted>> + Send + 'a>>),
-    /// A turn, to be given back by who does not wait for it.
-    Turn(Admitted),
-}
-
-enum State {
+pub(super) enum State {
     Asks,
     /// Refused, until it is time to ask again.
     Sleeps(Sleeper),
@@ -151,49 +139,8 @@ impl<'a> Waiting<'a> {
         None
     }
 
-    /// What follows from a decision of the shared store, or without it.
-    #[cfg(feature = "redis")]
-    fn heed(&mut self, admitted: Admitted, waker: &Waker) -> Option<Decision> {
-        let limiter = &self.wait.rule.limiter;
-        let decision = Decision::together(&admitted.decisions);
-        let now = limiter.clock.now();
-        let turn = decision.delay().filter(|turn| self.wait.cost > 0 && !turn.is_zero());
-        if let Some(turn) = turn {
-            let tick = now + u64::try_from(turn.as_micros()).unwrap_or(u64::MAX);
-            self.state = State::Told(limiter.queues.sleep(tick, waker), decision);
-            self.shared = Taken::Turn(admitted);
-            return None;
-        }
-        match decision.is_allowed() || decision.shapes {
-            true => Some(decision),
-            false => self.sleep_on(decision, now, self.until.unwrap_or(now), waker),
-        }
-    }
-
-    /// Asks the shared store, and heeds its answer once it is there.
-    #[cfg(feature = "redis")]
-    fn poll_shared(&mut self, context: &mut Context<'_>) -> Poll<Option<Decision>> {
-        let Wait { rule: Rule { limiter, rule }, who, cost, .. } = self.wait;
-        let patience = self.until.map_or_else(
-            || self.wait.patience(),
-            |until| until.saturating_sub(limiter.clock.now()),
-        );
-        self.until.get_or_insert_with(|| limiter.clock.now().saturating_add(patience));
-        if !matches!(self.shared, Taken::Asking(_)) {
-            self.shared = Taken::Asking(Box::pin(async move {
-                let rules = [(Arc::clone(rule), who)];
-                let shared = limiter.shared.as_ref()?;
-                Some(limiter.admit_shared(shared, &rules, cost, patience, Permits::ByName).await)
-            }));
-        }
-        let Taken::Asking(asking) = &mut self.shared else { return Poll::Pending };
-        let admitted = std::task::ready!(asking.as_mut().poll(context));
-        self.shared = Taken::Nothing;
-        Poll::Ready(admitted.and_then(|admitted| self.heed(admitted, context.waker())))
-    }
-
     /// The decision, unless asking again at its time may help.
-    fn sleep_on(
+    pub(super) fn sleep_on(
         &mut self,
         decision: Decision,
         now: u64,
@@ -207,7 +154,7 @@ impl<'a> Waiting<'a> {
     }
 
     /// The decision, if it was admitted and has not had its turn.
-    fn admitted(&self) -> Option<Decision> {
+    pub(super) fn admitted(&self) -> Option<Decision> {
         match self.state {
             State::InLine(_, decision) | State::Told(_, decision) | State::Behind(decision) => {
                 Some(decision)
@@ -293,12 +240,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let permit = self.admitted().and_then(|decision| decision.permit);
         #[cfg(feature = "redis")]
-        if let Taken::Turn(admitted) = std::mem::replace(&mut self.shared, Taken::Nothing)
-            && self.admitted().is_some()
-        {
-            let Rule { limiter, rule } = self.wait.rule;
-            limiter.leave_turn((Arc::clone(rule), self.wait.who), admitted, permit);
-        }
+        self.leave_shared(permit);
         self.leave();
         let limiter = &self.wait.rule.limiter;
         permit.map(|permit| limiter.leases.release(&limiter.store, permit));

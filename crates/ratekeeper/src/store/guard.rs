@@ -84,7 +84,7 @@ pub(super) fn until_probe(random: u64) -> Duration {
 
 /// So much of a time as a random number says.
 pub(super) fn share(time: Duration, random: u64) -> Duration {
-    let nanos = u128::from(random) * time.as_nanos() >> 64;
+    let nanos = (u128::from(random) * time.as_nanos()) >> 64;
     Duration::from_nanos(nanos as u64)
 }
 

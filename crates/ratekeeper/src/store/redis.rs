@@ -11,6 +11,7 @@ mod connect;
 mod error;
 mod link;
 mod name;
+mod records;
 mod request;
 mod script;
 mod sentinel;
@@ -22,6 +23,7 @@ pub(crate) use ask::Back;
 pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
 pub(crate) use name::Tag;
+pub(crate) use records::Record;
 
 use super::{Charge, Receipt};
 use crate::algorithm::{NOW_MAX, Retry};
@@ -64,14 +66,6 @@ impl Ask<'_> {
     fn hash(&self) -> u128 {
         self.who ^ self.charge.meter.name
     }
-}
-
-/// What is held by name, to be noted with the charge.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Record<'a> {
-    pub(crate) id: u64,
-    pub(crate) ticks: u64,
-    pub(crate) text: &'a [u8],
 }
 
 /// What a charge needs to know beside its buckets.
@@ -139,12 +133,15 @@ impl Redis {
                 args.push(argument);
             }
             args.extend(self.time_argument(given));
-            let script = self.scripts.get(false, parts.into_iter());
+            let script = self.scripts.get(false, parts.iter().copied());
             let tag = asks[group[0]].tag();
             let answer = self.topology.run(tag, script, (&keys, &args), deadline).await?;
             let (now, rows) = read(answer).ok_or_else(|| self.unreadable())?;
-            for (index, row) in group.iter().zip(rows.chunks(2)) {
+            for (place, (index, row)) in group.iter().zip(rows.chunks(2)).enumerate() {
                 let [did, seen] = row else { return Err(self.unreadable()) };
+                // What is reported of a bucket that was forgotten is what it held before.
+                let forgotten = parts[place] == Part::Plain;
+                let seen = if forgotten { &Seen::Nothing } else { seen };
                 let charge = asks[*index].charge;
                 let judged = ask::judge(&charge, 0, seen, now, 0);
                 let (mut verdict, _) = judged.ok_or_else(|| self.unreadable())?;
@@ -157,30 +154,6 @@ impl Redis {
         done.into_iter().collect::<Option<_>>().ok_or_else(|| self.unreadable())
     }
 
-    /// Notes the bucket of a permit, so that who knows the record can give it back.
-    pub(crate) fn note(&self, ask: &Ask<'_>, text: &mut Vec<u8>) {
-        text.extend(self.name(ask));
-        text.push(b'\n');
-    }
-
-    /// Gives back a permit by name; `false` if there is none, or no longer.
-    pub(crate) async fn release(&self, id: u64, given: u64) -> Result<bool, StoreError> {
-        let Some(text) = self.take(id).await? else { return Ok(false) };
-        let deadline = Instant::now() + self.config.deadline;
-        let script = self.scripts.get(false, [Part::Permits].into_iter());
-        let mut released = false;
-        // Permits of one record may be in several slots.
-        for key in text.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()) {
-            let mut args = vec![ask::release(id)];
-            args.extend(self.time_argument(given));
-            let tag = name::tag_of(key).ok_or_else(|| self.unreadable())?;
-            let answer = self.topology.run(tag, script, (&[key.to_vec()], &args), deadline).await?;
-            let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
-            released |= rows.first().is_some_and(|did| *did != Seen::Alien);
-        }
-        Ok(released)
-    }
-
     /// What is told of keys that hold something else.
     pub(crate) fn alien(&self) -> StoreError {
         let fault = format!(
@@ -189,29 +162,6 @@ impl Redis {
             self.config.prefix
         );
         StoreError::new(&self.config.to_string(), Class::BadValue, fault)
-    }
-
-    /// Keeps a record by name, for so many ticks.
-    pub(crate) async fn keep(&self, record: Record<'_>) -> Result<(), StoreError> {
-        let mut command = ::redis::cmd("SET");
-        command.arg(name::record(&self.config.prefix, record.id)).arg(record.text);
-        command.arg("PX").arg(record.ticks.div_ceil(1_000).max(1));
-        self.plain(record.id, &command).await.map(|_| ())
-    }
-
-    /// Takes a record out; `None` if there is none.
-    pub(crate) async fn take(&self, id: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut command = ::redis::cmd("GETDEL");
-        command.arg(name::record(&self.config.prefix, id));
-        match self.plain(id, &command).await? {
-            Value::BulkString(text) => Ok(Some(text)),
-            _ => Ok(None),
-        }
-    }
-
-    async fn plain(&self, id: u64, command: &::redis::Cmd) -> Result<Value, StoreError> {
-        let deadline = Instant::now() + self.config.deadline;
-        self.topology.call(Tag::of_id(id), command, deadline).await
     }
 
     /// Connects, and checks how the servers are set up.

@@ -7,6 +7,7 @@
 use super::{Shared, asks};
 use crate::key::Who;
 use crate::limiter::{Compiled, Inner};
+use crate::store::Meter;
 use crate::store::redis::{Ask, Back, Taken};
 use crate::sync::{Mutex, lock};
 use std::collections::HashMap;
@@ -54,8 +55,7 @@ impl Inner {
         rules: &[(Arc<Compiled>, Who)],
         cost: u64,
     ) {
-        let holds =
-            rules.iter().flat_map(|(rule, _)| &rule.meters).filter_map(|meter| meter.hold());
+        let holds = rules.iter().flat_map(|(rule, _)| &rule.meters).filter_map(Meter::hold);
         let Some(hold) = holds.min() else { return };
         let every = Duration::from_micros(hold / 3).max(SHORTEST);
         let (due, runtime) = (Instant::now() + every, Handle::current());

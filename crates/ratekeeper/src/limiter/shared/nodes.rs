@@ -5,7 +5,7 @@
 
 use crate::key::Who;
 use crate::limit::Limit;
-use crate::limiter::build::compile;
+use crate::limiter::compile::compile;
 use crate::limiter::{Compiled, Inner, OnStoreFailure};
 use crate::store::redis::{Ask, Taken};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};

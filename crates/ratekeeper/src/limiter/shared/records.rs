@@ -40,7 +40,8 @@ impl Inner {
         let id = shared.id(first, Permits::ByName);
         let (text, ticks) =
             (write(&rules, &receipts, permit), self.holds.ticks(&rules, &decisions));
-        match shared.redis.keep(Record { id: id.get(), ticks, text: &text }).await {
+        let record = Record { id: id.get(), ticks, text: &text };
+        match shared.redis.keep(record, self.clock.now()).await {
             Ok(()) => (decisions, Some(Ok(HoldId(id)))),
             Err(error) => {
                 self.tell(&error);
@@ -56,7 +57,7 @@ impl Inner {
         hold: HoldId,
         actual: u64,
     ) -> bool {
-        let text = match shared.redis.take(hold.0.get()).await {
+        let text = match shared.redis.take(hold.0.get(), self.clock.now()).await {
             Ok(text) => text,
             Err(error) => {
                 self.tell(&error);

@@ -57,10 +57,17 @@ pub(super) fn part_of(kind: &Kind) -> Part {
     }
 }
 
-/// The argument that charges a bucket. A permit has this identity, and is held for as long beyond its
-/// time as its turn is away.
-pub(super) fn charge(charge: &Charge<'_>, patience: u64, id: u64, later: u64) -> Vec<u8> {
-    let (cost, letter) = (charge.cost, part_of(&charge.meter.kind).letter(true));
+/// The argument that charges a bucket, or only looks at it. A permit has this identity, and is held for
+/// as long beyond its time as its turn is away.
+pub(super) fn charge(
+    charge: &Charge<'_>,
+    looks: bool,
+    patience: u64,
+    id: u64,
+    later: u64,
+) -> Vec<u8> {
+    let (cost, letter) =
+        (if looks { 0 } else { charge.cost }, part_of(&charge.meter.kind).letter(true));
     let amount = charge.meter.shown;
     match &charge.meter.kind {
         Kind::Bucket(bucket) => bucket_charge(letter, bucket, cost, MOST),
@@ -70,7 +77,8 @@ pub(super) fn charge(charge: &Charge<'_>, patience: u64, id: u64, later: u64) ->
         }
         Kind::Fixed(window) => numbers(letter, &[cost, amount, window.period()]),
         Kind::Counter(counter) => numbers(letter, &[cost, amount, counter.period()]),
-        Kind::Log(log) => numbers(letter, &[cost, amount, log.period()]),
+        // What would have to go for a cost, only the script can see.
+        Kind::Log(log) => numbers(letter, &[charge.cost, amount, log.period(), u64::from(looks)]),
         Kind::Concurrency(_) => {
             let mut argument = numbers(letter, &[cost, amount, charge.meter.hold + later]);
             argument.extend(id.to_be_bytes());

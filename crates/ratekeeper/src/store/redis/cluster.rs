@@ -112,14 +112,22 @@ impl Cluster {
         let address = Address { host: host.trim_matches(['[', ']']).to_owned(), port };
         let mut map = lock(&self.map);
         let known = map.links.get(&address).map(Arc::clone);
+        let is_new = known.is_none();
         let link = known.unwrap_or_else(|| Link::new(&self.config, Some(address.clone())));
-        let mut links = map.links.clone();
-        links.insert(address, Arc::clone(&link));
-        let mut slots = map.slots.clone();
-        if let Some(place) = moved.and_then(|slot| slots.get_mut(usize::from(slot))) {
-            *place = Some(Arc::clone(&link));
+        let place = moved.map(usize::from).filter(|slot| *slot < map.slots.len());
+        let is_there =
+            |slot: &usize| map.slots[*slot].as_ref().is_some_and(|known| Arc::ptr_eq(known, &link));
+        // A map is not small, and what sends one call on sends others on, too: only the first of them
+        // changes it.
+        let place = place.filter(|slot| !is_there(slot));
+        if is_new || place.is_some() {
+            let (mut links, mut slots) = (map.links.clone(), map.slots.clone());
+            links.insert(address, Arc::clone(&link));
+            if let Some(slot) = place {
+                slots[slot] = Some(Arc::clone(&link));
+            }
+            *map = Arc::new(Map { links, slots });
         }
-        *map = Arc::new(Map { links, slots });
         drop(map);
         if moved.is_some() {
             self.refresh();
@@ -163,8 +171,13 @@ impl Cluster {
             let known = || known.links.get(address).map_or_else(new, Arc::clone);
             let link = links.entry(address.clone()).or_insert_with(known);
             slots[*first..=*last].fill(Some(Arc::clone(link)));
-            if let Some(tag) = Tag::such_that(|slot| (*first..=*last).contains(&usize::from(slot)))
-            {
+        }
+        // A tag of any of its slots is soon found; one of a certain range may take long.
+        for link in links.values() {
+            let has = |slot: &Option<Arc<Link>>| {
+                slot.as_ref().is_some_and(|other| Arc::ptr_eq(other, link))
+            };
+            if let Some(tag) = Tag::such_that(|slot| has(&slots[usize::from(slot)])) {
                 link.probe_with((self.prober)(&self.config, tag));
             }
         }

@@ -92,8 +92,8 @@ pub(super) async fn open(
     let mut who = RedisConnectionInfo::default().set_skip_set_lib_name();
     if login {
         who = who.set_db(i64::from(config.db));
-        who = config.user.iter().fold(who, |who, user| who.set_username(user));
-        who = config.password.iter().fold(who, |who, password| who.set_password(password));
+        who = config.user.iter().fold(who, RedisConnectionInfo::set_username);
+        who = config.password.iter().fold(who, RedisConnectionInfo::set_password);
     }
     #[cfg(feature = "redis-tls")]
     if config.tls {

@@ -53,9 +53,9 @@ impl<'r, 'a> Request<'r, 'a> {
         let (mut keys, mut args, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         for index in group {
             let ask = &self.asks[*index];
-            let charge = if self.refused { ask.charge.peek() } else { ask.charge };
+            let charge = &ask.charge;
             keys.push(redis.name(ask));
-            args.push(ask::charge(&charge, ask.patience, self.taken.id, turn));
+            args.push(ask::charge(charge, self.refused, ask.patience, self.taken.id, turn));
             parts.push(ask::part_of(&charge.meter.kind));
         }
         let tag = self.asks[group[0]].tag();
@@ -114,7 +114,7 @@ impl<'r, 'a> Request<'r, 'a> {
         }
         let _ = self.redis.back(&each, self.taken.given).await;
         if let Some(record) = self.taken.record {
-            let _ = self.redis.take(record.id).await;
+            let _ = self.redis.take(record.id, self.taken.given).await;
         }
     }
 

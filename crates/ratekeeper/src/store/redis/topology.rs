@@ -9,7 +9,7 @@ use super::error::{Again, Class, StoreError};
 use super::link::Link;
 use super::name::Tag;
 use super::script::Script;
-use redis::{Cmd, Value};
+use redis::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -68,16 +68,6 @@ impl Topology {
             }
         }
         link.run(script, (keys, args), asking, deadline).await
-    }
-
-    /// Makes a plain call to the server that has this tag.
-    pub(super) async fn call(
-        &self,
-        tag: Tag,
-        command: &Cmd,
-        deadline: Instant,
-    ) -> Result<Value, StoreError> {
-        self.link(tag, deadline).await?.call(command, false, deadline).await
     }
 
     /// Every server that holds buckets.

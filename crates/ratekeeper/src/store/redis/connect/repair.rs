@@ -6,6 +6,9 @@ use super::super::error::{Class, StoreError};
 use redis::{ErrorKind, RedisError, ServerError};
 use std::io;
 
+/// What the client says of a database that it cannot have.
+const NO_DATABASE: &str = "Redis server refused to switch database";
+
 /// What to do if the server does not let us in, or does not let us do our work.
 fn repair_denied(code: &str) -> &'static str {
     match code {
@@ -32,11 +35,16 @@ pub(super) fn lost(place: &str, error: &RedisError, fresh: bool) -> StoreError {
     let class = match error.kind() {
         ErrorKind::AuthenticationFailed => Class::Denied,
         ErrorKind::Parse => Class::Alien,
+        // Of the database: it is none of the server's, or not for this user.
+        ErrorKind::Server(_) if error.to_string().starts_with(NO_DATABASE) => Class::Config,
         ErrorKind::Server(_) | ErrorKind::Extension => Class::of_reply(code, detail),
         _ => Class::Connection,
     };
     let repair = match class {
         Class::Denied => repair_denied(code),
+        Class::Config => {
+            "; write a database that the server has and the user may select, such as /0"
+        }
         Class::Alien => "; is this a Redis or Valkey server?",
         Class::Connection if fresh && place.starts_with("redis://") => {
             "; is this its port, and without TLS? with TLS, write rediss://"

@@ -1,4 +1,4 @@
--- A bucket to be forgotten, or a record that was used: 1 if it was there.
+-- A bucket to be forgotten, or a record to be taken out. Reports what it held.
 back.x = function(value)
-  return value and true or false, nil, nil, false
+  return value and true or false, nil, nil, value
 end

@@ -1,7 +1,7 @@
--- Figures: cost, amount, period. Reports the units that count, the newest entry's time, and on a
--- refusal the time of the entry that has to go first.
+-- Figures: cost, amount, period, and 1 to look without charging. Reports the units that count, the
+-- newest entry's time, and on a refusal the time of the entry that has to go first.
 charge.l = function(value, arg)
-  local cost, amount, period = struct.unpack('<I8I8I8', arg, 2)
+  local cost, amount, period, looks = struct.unpack('<I8I8I8I8', arg, 2)
   local count = log_read(value)
   if not count then return end
   local first, before, used, newest, total, at = log_live(value, count, period)
@@ -14,6 +14,7 @@ charge.l = function(value, arg)
     end)
     return false, nil, nil, report .. string.format(':%.0f', goes <= count and log_entry(value, goes) or 0)
   end
+  if looks == 1 then return true, nil, nil, report end
   -- Requests of the same tick share an entry.
   local last = used > 0 and newest == at and count - 1 or count
   local entries = string.sub(value or '', 10 * first - 5, 10 * last + 4)

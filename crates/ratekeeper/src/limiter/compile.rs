@@ -1,0 +1,71 @@
+//! Rules made ready to run: a meter for each limit, each with the names of its buckets.
+//!
+//! Invariant: a bucket's name is its rule and its shape; two limits never share one.
+
+use super::Compiled;
+use crate::key::Secret;
+use crate::limit::{Limit, Shape};
+use crate::store::Meter;
+use std::sync::Arc;
+
+/// What a rule does while the shared store is away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnStoreFailure {
+    /// Admits: the limiter's failure is not the API's.
+    #[default]
+    Allow,
+    /// Refuses: for what must not go unlimited, such as logins.
+    Deny,
+    /// Lets each server admit its share of the limit by itself.
+    Local,
+}
+
+/// A rule, ready to run.
+pub(super) fn compile(
+    secret: &Secret,
+    name: &Arc<str>,
+    limits: &[Limit],
+    on_store_failure: OnStoreFailure,
+) -> Compiled {
+    let meters = meters(secret, name, limits);
+    let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
+    Compiled { name: Arc::clone(name), meters, plain, on_store_failure }
+}
+
+/// One meter for each limit that limits. A bucket's name is its rule and its shape, so that a
+/// changed amount keeps what was used; the rate of a bucket is part of its shape, since its state
+/// depends on it. Limits of one shape within a rule are told apart by their number.
+fn meters(secret: &Secret, rule: &str, limits: &[Limit]) -> Vec<Meter> {
+    let name = |limit: &Limit| match limit.shape() {
+        Shape::Rate(rate) => {
+            let amount = rate.algorithm.is_bucket().then_some(rate.amount);
+            Some((rate.algorithm, rate.period, amount, limit.is_shaping()))
+        }
+        Shape::Unlimited | Shape::Concurrent(_) => None,
+    };
+    let limits: Vec<&Limit> = limits.iter().filter(|limit| limit.amount().is_some()).collect();
+    let numbered = limits.iter().enumerate().filter_map(|(index, limit)| {
+        let same = limits[..index].iter().filter(|other| name(other) == name(limit)).count();
+        #[cfg(feature = "redis")]
+        let shared = secret.shared_name(&shared_name(rule, limit, same));
+        #[cfg(not(feature = "redis"))]
+        let shared = 0;
+        Meter::new(limit.shape(), secret.salt((rule, name(limit), same)), shared)
+    });
+    numbered.collect()
+}
+
+/// The same name as text, for a store that outlives this process and this version.
+#[cfg(feature = "redis")]
+fn shared_name(rule: &str, limit: &Limit, same: usize) -> String {
+    match limit.shape() {
+        Shape::Unlimited => String::new(),
+        Shape::Concurrent(_) => format!("{rule} concurrent {same}"),
+        Shape::Rate(rate) => {
+            let amount = if rate.algorithm.is_bucket() { rate.amount.get() } else { 0 };
+            let (algorithm, period) = (rate.algorithm, rate.period);
+            let shapes = if limit.is_shaping() { "shaping" } else { "policing" };
+            format!("{rule} {algorithm} {amount}/{period} {shapes} {same}")
+        }
+    }
+}

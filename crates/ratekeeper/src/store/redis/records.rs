@@ -1,0 +1,70 @@
+//! Records: what is held by name, so that any server that shares the store can give it back.
+//!
+//! Invariant: a record ends with what it stands for, and is taken out once.
+
+use super::ask::{self, Seen};
+use super::error::StoreError;
+use super::name::{self, Tag};
+use super::script::Part;
+use super::{Ask, Redis, read};
+use tokio::time::Instant;
+
+/// What is held by name, to be noted with the charge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    pub(crate) id: u64,
+    pub(crate) ticks: u64,
+    pub(crate) text: &'a [u8],
+}
+
+impl Redis {
+    /// Notes the bucket of a permit, so that who knows the record can give it back.
+    pub(crate) fn note(&self, ask: &Ask<'_>, text: &mut Vec<u8>) {
+        text.extend(self.name(ask));
+        text.push(b'\n');
+    }
+
+    /// Gives back a permit by name; `false` if there is none, or no longer.
+    pub(crate) async fn release(&self, id: u64, given: u64) -> Result<bool, StoreError> {
+        let Some(text) = self.take(id, given).await? else { return Ok(false) };
+        let deadline = Instant::now() + self.config.deadline;
+        let script = self.scripts.get(false, [Part::Permits].into_iter());
+        let mut released = false;
+        // Permits of one record may be in several slots.
+        for key in text.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()) {
+            let mut args = vec![ask::release(id)];
+            args.extend(self.time_argument(given));
+            let tag = name::tag_of(key).ok_or_else(|| self.unreadable())?;
+            let answer = self.topology.run(tag, script, (&[key.to_vec()], &args), deadline).await?;
+            let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+            released |= rows.first().is_some_and(|did| *did != Seen::Alien);
+        }
+        Ok(released)
+    }
+
+    /// Keeps a record by name.
+    pub(crate) async fn keep(&self, record: Record<'_>, given: u64) -> Result<(), StoreError> {
+        let deadline = Instant::now() + self.config.deadline;
+        let script = self.scripts.get(true, [Part::Plain].into_iter());
+        let mut args = vec![ask::record(record.ticks, record.text)];
+        args.extend(self.time_argument(given));
+        let keys = [name::record(&self.config.prefix, record.id)];
+        let tag = Tag::of_id(record.id);
+        self.topology.run(tag, script, (&keys, &args), deadline).await.map(|_| ())
+    }
+
+    /// Takes a record out; `None` if there is none.
+    pub(crate) async fn take(&self, id: u64, given: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let deadline = Instant::now() + self.config.deadline;
+        let script = self.scripts.get(false, [Part::Plain].into_iter());
+        let mut args = vec![vec![Part::Plain.letter(false)]];
+        args.extend(self.time_argument(given));
+        let keys = [name::record(&self.config.prefix, id)];
+        let answer = self.topology.run(Tag::of_id(id), script, (&keys, &args), deadline).await?;
+        let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+        Ok(match rows.into_iter().nth(1) {
+            Some(Seen::Text(text)) => Some(text),
+            _ => None,
+        })
+    }
+}
