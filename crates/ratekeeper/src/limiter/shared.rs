@@ -21,7 +21,7 @@ use crate::name::PermitId;
 use crate::store::Receipt;
 use crate::store::redis::{Ask, Record, Redis, RedisConfig, StoreError, Tag, Taken};
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
-use keeper::Keeper;
+use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -159,7 +159,10 @@ impl Inner {
         let record = longest.filter(|_| permits == Permits::ByName);
         let record = record.map(|ticks| Record { id: id.get(), ticks, text: &text });
         let taken = Taken { id: id.get(), record, given: self.clock.now() };
-        match shared.redis.charge(&asks, taken).await {
+        let under_way = longest.map(|_| UnderWay { limiter: self, id: id.get(), rules, cost });
+        let charged = shared.redis.charge(&asks, taken).await;
+        under_way.into_iter().for_each(UnderWay::arrived);
+        match charged {
             Ok(charged) => {
                 let (mut decisions, receipts) = (charged.decisions, charged.receipts);
                 if charged.alien > 0 {

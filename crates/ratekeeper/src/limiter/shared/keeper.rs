@@ -4,7 +4,7 @@
 //! Invariant: one task renews them all, and ends when there are none; a process that dies renews none,
 //! and its permits end with their time.
 
-use super::{Shared, asks};
+use super::{Asked, Shared, asks};
 use crate::key::Who;
 use crate::limiter::{Compiled, Inner};
 use crate::store::Meter;
@@ -73,10 +73,45 @@ impl Inner {
         let limiter = Arc::clone(self);
         kept.runtime.clone().spawn(async move {
             let Some(shared) = &limiter.shared else { return };
-            let each: Vec<_> =
-                kept.asks().into_iter().map(|ask| (ask, Back::Release(id))).collect();
-            if let Err(error) = shared.redis.back(&each, limiter.clock.now()).await {
-                limiter.tell(&error);
+            limiter.give_back_shared(shared, id, &kept).await;
+        });
+    }
+
+    async fn give_back_shared(&self, shared: &Shared, id: u64, kept: &Kept) {
+        let each: Vec<_> = kept.asks().into_iter().map(|ask| (ask, Back::Release(id))).collect();
+        if let Err(error) = shared.redis.back(&each, self.clock.now()).await {
+            self.tell(&error);
+        }
+    }
+}
+
+/// A request for permits that is under way. Should its caller go away, what it may have taken is given
+/// back, behind it on the same connection.
+pub(super) struct UnderWay<'a> {
+    pub(super) limiter: &'a Arc<Inner>,
+    pub(super) id: u64,
+    pub(super) rules: &'a Asked,
+    pub(super) cost: u64,
+}
+
+impl UnderWay<'_> {
+    /// There was an answer, and somebody to have it.
+    pub(super) fn arrived(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let UnderWay { limiter, id, rules, cost } = self;
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (limiter, id) = (Arc::clone(limiter), *id);
+        let (every, due) = (SHORTEST, Instant::now());
+        let kept =
+            Kept { rules: rules.to_vec(), cost: *cost, every, due, runtime: runtime.clone() };
+        runtime.spawn(async move {
+            if let Some(shared) = &limiter.shared {
+                limiter.give_back_shared(shared, id, &kept).await;
             }
         });
     }
@@ -95,6 +130,10 @@ impl Renewing {
                 let taken = Taken { id, record: None, given: limiter.clock.now() };
                 if let Err(error) = shared.redis.charge(&kept.asks(), taken).await {
                     limiter.tell(&error);
+                }
+                // Dropped meanwhile, it may have been given back before it was renewed.
+                if !lock(&shared.keeper.0).held.contains_key(&id) {
+                    limiter.give_back_shared(shared, id, &kept).await;
                 }
             }
         }

@@ -58,8 +58,10 @@ impl Waiting<'_> {
             }));
         }
         let Stage::Asking(asking) = &mut self.shared else { return Poll::Pending };
+        // Until the store has answered, every poll asks for its answer.
+        self.state = State::Asks;
         let admitted = std::task::ready!(asking.as_mut().poll(context));
-        self.shared = Stage::Nothing;
+        (self.shared, self.state) = (Stage::Nothing, State::Done);
         Poll::Ready(admitted.and_then(|admitted| self.heed(admitted, context.waker())))
     }
 

@@ -47,7 +47,7 @@ pub(super) fn lost(place: &str, error: &RedisError, fresh: bool) -> StoreError {
         }
         Class::Alien => "; is this a Redis or Valkey server?",
         Class::Connection if fresh && place.starts_with("redis://") => {
-            "; is this its port, and without TLS? with TLS, write rediss://"
+            "; is this a Redis or Valkey server, and without TLS? with TLS, write rediss://"
         }
         _ => "",
     };
