@@ -3,6 +3,8 @@
 //! Invariant: each test starts the servers that it breaks, and ends them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop there")]
 
+mod abandoned;
 mod faults;
+mod program;
 mod setup;
 mod stores;
