@@ -1,5 +1,6 @@
 //! What the tests of Ratekeeper share.
 #![forbid(unsafe_code)]
+#![cfg_attr(feature = "fleet", expect(clippy::panic, reason = "a test that cannot go on stops"))]
 
 #[cfg(feature = "fleet")]
 pub mod conformance;

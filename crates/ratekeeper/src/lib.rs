@@ -50,4 +50,5 @@ pub mod outage {
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../../../docs/algorithms.md")]
 #[doc = include_str!("../../../docs/waiting.md")]
+#[cfg_attr(feature = "redis", doc = include_str!("../../../docs/redis.md"))]
 struct Pages;

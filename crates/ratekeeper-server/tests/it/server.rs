@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 /// How many reservations by name there may be, and for how long.
+#[derive(Clone, Copy)]
 pub(crate) struct Holds(usize, Duration);
 
 impl Default for Holds {

@@ -9,7 +9,7 @@ use crate::key::Who;
 use crate::limiter::holds::Kept;
 use crate::limiter::{Compiled, Inner};
 use crate::name::HoldId;
-use crate::store::redis::{Back, Record};
+use crate::store::redis::{Ask, Back, Record};
 use crate::store::{Receipt, Stamp};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Inner {
             Backing::Memory(rules) => return (decisions, Some(Err(Kept { rules, receipts }))),
             Backing::Shared(permit) => permit,
         };
-        let Some(first) = asks(&rules, 0, 0).first().map(|ask| ask.tag()) else {
+        let Some(first) = asks(&rules, 0, 0).first().map(Ask::tag) else {
             return (decisions, Some(Err(Kept { rules, receipts })));
         };
         let id = shared.id(first, Permits::ByName);

@@ -5,21 +5,24 @@
 //! connection that is lost is one failure, however many calls were under way on it.
 
 mod attempt;
+mod probe;
 
 use super::config::{Address, RedisConfig, Servers};
 use super::connect::{self, Connection};
 use super::error::{Breaks, Class, StoreError};
 use super::script::{SCRIPTS, Script};
 use super::sentinel;
-use crate::store::guard::{Breaker, until_probe};
-use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use crate::store::guard::Breaker;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use attempt::Attempt;
+pub(super) use probe::Probe;
+use probe::Probing;
 use redis::{Cmd, Value};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 /// How long an attempt to connect may take.
 pub(super) const CONNECT: Duration = Duration::from_secs(1);
@@ -39,6 +42,8 @@ pub(super) struct Link {
     loads: [AtomicU64; SCRIPTS],
     loading: tokio::sync::Mutex<()>,
     probe: Mutex<Option<Probe>>,
+    /// Whether somebody probes the server.
+    probing: AtomicBool,
     epoch: AtomicU64,
     /// One more than the latest connection that is known to be lost.
     lost: AtomicU64,
@@ -50,10 +55,6 @@ struct Outcome {
     answer: Result<Value, StoreError>,
     is_news: bool,
 }
-
-/// A call that shows whether the server works: a charge of a bucket of its own.
-#[derive(Clone)]
-pub(super) struct Probe(pub(super) Cmd);
 
 enum State {
     Idle,
@@ -82,6 +83,7 @@ impl Link {
             loads: [const { AtomicU64::new(0) }; SCRIPTS],
             loading: tokio::sync::Mutex::new(()),
             probe: Mutex::new(None),
+            probing: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             secret: RandomState::new(),
@@ -106,6 +108,7 @@ impl Link {
         deadline: Instant,
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
+            Probing::start(self);
             return Err(self.error(Class::Open, "failed a moment ago; it is being probed"));
         }
         let Ok(_room) = self.room.try_acquire() else {
@@ -189,7 +192,7 @@ impl Link {
             }
         };
         if opened {
-            tokio::spawn(probe(Arc::downgrade(self)));
+            Probing::start(self);
         }
     }
 
@@ -247,20 +250,6 @@ impl Link {
 
     fn random(&self) -> u64 {
         self.secret.hash_one(self.epoch.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// Probes a server until it works again, and closes the breaker.
-async fn probe(link: std::sync::Weak<Link>) {
-    loop {
-        let Some(wait) = link.upgrade().map(|link| until_probe(link.random())) else { return };
-        sleep(wait).await;
-        let Some(link) = link.upgrade() else { return };
-        let Some(Probe(command)) = lock(&link.probe).clone() else { return link.breaker.close() };
-        let deadline = Instant::now() + link.config.deadline;
-        if link.call(&command, false, deadline).await.is_ok() {
-            return link.breaker.close();
-        }
     }
 }
 

@@ -140,18 +140,22 @@ pub(super) fn masked(url: &str) -> String {
         None => (String::new(), url),
     };
     let (login, rest) = match rest.rsplit_once('@') {
-        Some((login, rest)) => match login.split_once(':') {
-            Some((user, _)) => (format!("{user}:***@"), rest.to_owned()),
-            None => ("***@".into(), rest.to_owned()),
-        },
-        None => (String::new(), masked_ports(rest)),
+        // Nobody knows whether the `?` is the password's or the `@` is what follows it.
+        Some((login, _)) if login.contains(['?', '#']) => (masked_login(login), ""),
+        Some((login, rest)) => (masked_login(login) + "@", rest),
+        None => (String::new(), rest),
     };
     let rest = match rest.find(['?', '#']) {
         Some(at) => format!("{}***", &rest[..=at]),
-        None => rest,
+        None => rest.to_owned(),
     };
+    let rest = if login.is_empty() { masked_ports(&rest) } else { rest };
     let shown = [scheme, login, rest].concat();
     shown.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect()
+}
+
+fn masked_login(login: &str) -> String {
+    login.split_once(':').map_or_else(|| "***".into(), |(user, _)| format!("{user}:***"))
 }
 
 /// Without a login, a password may stand where a port should: what follows is not shown.
