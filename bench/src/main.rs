@@ -3,6 +3,7 @@
 //!     cargo run --release                 # everything, about fourteen minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
+//!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@ mod latency;
 mod memory;
 mod patient;
 mod permits;
+mod shared;
 mod stand;
 mod throughput;
 mod waiters;
@@ -47,11 +49,13 @@ fn main() {
     match words[..] {
         ["memory-of", name] => return memory::child(name, FULL),
         ["waiters-of", name] => return waiters::child(name),
+        ["redis-from", core, ..] => return shared::child(core, &words),
         _ => {}
     }
     let mut plan = if words.contains(&"quick") { QUICK } else { FULL };
     plan.lean = words.contains(&"lean");
-    let parts = ["throughput", "batch", "latency", "memory", "waiting", "waiters", "permits"];
+    let parts =
+        ["throughput", "batch", "latency", "memory", "waiting", "waiters", "permits", "redis"];
     let chosen = parts.iter().any(|part| words.contains(part));
     let wanted = |part: &str| !chosen || words.contains(&part);
     if wanted("throughput") {
@@ -74,6 +78,9 @@ fn main() {
     }
     if wanted("permits") {
         permits::run(plan);
+    }
+    if wanted("redis") {
+        shared::run(&words);
     }
 }
 
