@@ -71,6 +71,18 @@ impl<'a> Charge<'a> {
         Charge { bucket: self.meter.salt, ..*self }
     }
 
+    /// No, and nobody knows for how long: what the bucket holds cannot be read.
+    #[cfg(feature = "redis")]
+    pub(crate) fn refused(&self) -> Decision {
+        self.decision(redis::NOT_OURS, Source::Store)
+    }
+
+    /// Tells the meter from others that a name may have stood for.
+    #[cfg(feature = "redis")]
+    pub(crate) fn mark(&self) -> u64 {
+        self.meter.name as u64
+    }
+
     #[inline]
     fn decision(&self, verdict: Verdict, source: Source) -> Decision {
         let (limit, shapes) = (self.meter.shown, self.meter.pace().is_some());

@@ -46,6 +46,12 @@ impl Holds {
         Holds { table: Named::new(most), most, time }
     }
 
+    /// Ticks that each is kept at most.
+    #[cfg(feature = "redis")]
+    pub(super) fn time(&self) -> u64 {
+        self.time
+    }
+
     /// How long one is kept: from its turn on for as long as its permits are held, but no longer than
     /// any.
     pub(super) fn ticks(&self, rules: &[(Arc<Compiled>, Who)], decisions: &Decisions) -> u64 {

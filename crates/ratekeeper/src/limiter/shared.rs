@@ -19,7 +19,9 @@ use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::name::PermitId;
 use crate::store::Receipt;
-use crate::store::redis::{Ask, Record, Redis, RedisConfig, StoreError, Tag, Taken};
+use crate::store::redis::{
+    Again, Ask, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
+};
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
@@ -56,6 +58,8 @@ pub(super) enum Permits {
     ByName,
     /// In this process, until they are given back.
     Here,
+    /// By a reservation that has a name, until its time is over.
+    Reserved,
 }
 
 /// What became of a request.
@@ -95,7 +99,7 @@ impl Shared {
     fn id(&self, tag: Tag, permits: Permits) -> NonZeroU64 {
         loop {
             let random = self.secret.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
-            if let Some(id) = NonZeroU64::new(tag.id(permits == Permits::Here, random)) {
+            if let Some(id) = NonZeroU64::new(tag.id(permits != Permits::ByName, random)) {
                 return id;
             }
         }
@@ -157,11 +161,17 @@ impl Inner {
         held.clone().for_each(|ask| shared.redis.note(ask, &mut text));
         let longest = held.filter_map(|ask| ask.charge.hold()).max();
         let record = longest.filter(|_| permits == Permits::ByName);
-        let record = record.map(|ticks| Record { id: id.get(), ticks, text: &text });
-        let taken = Taken { id: id.get(), record, given: self.clock.now() };
+        let record =
+            record.map(|ticks| Record { what: Held::Permit, id: id.get(), ticks, text: &text });
+        let hold_most = if permits == Permits::Reserved { self.holds.time() } else { u64::MAX };
+        let taken = Taken { id: id.get(), record, given: self.clock.now(), hold_most };
         let under_way = longest.map(|_| UnderWay { limiter: self, id: id.get(), rules, cost });
         let charged = shared.redis.charge(&asks, taken).await;
-        under_way.into_iter().for_each(UnderWay::arrived);
+        // What took too long, or was lost, may have been carried out.
+        let unknown = |error: &StoreError| error.class().policy().retry == Again::Unsent;
+        if !charged.as_ref().is_err_and(unknown) {
+            under_way.into_iter().for_each(UnderWay::arrived);
+        }
         match charged {
             Ok(charged) => {
                 let (mut decisions, receipts) = (charged.decisions, charged.receipts);
@@ -179,7 +189,12 @@ impl Inner {
             }
             Err(error) => {
                 self.tell(&error);
-                self.admit_without(shared, rules, cost, permits)
+                match error.class().policy().decision {
+                    Outcome::Outage => self.admit_without(shared, rules, cost, permits),
+                    Outcome::Refused => {
+                        Admitted::nowhere(asks.iter().map(|ask| ask.charge.refused()).collect())
+                    }
+                }
             }
         }
     }
@@ -197,7 +212,7 @@ impl Inner {
         let charges = charges(&own, if denied { 0 } else { cost });
         let admitted = match permits {
             Permits::ByName => self.admit_by_name(&charges, None),
-            Permits::Here => self.admit(&charges, None),
+            Permits::Here | Permits::Reserved => self.admit(&charges, None),
         };
         drop(charges);
         let mut local = admitted.decisions.iter();
@@ -217,7 +232,8 @@ impl Inner {
                 });
             }
         }
-        Admitted { decisions, receipts: admitted.receipts, backing: Backing::Memory(own) }
+        let receipts = if denied { Vec::new() } else { admitted.receipts };
+        Admitted { decisions, receipts, backing: Backing::Memory(own) }
     }
 
     /// Charges what the store admitted to this server's own share, so that it is in step if the store

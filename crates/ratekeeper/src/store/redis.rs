@@ -18,11 +18,13 @@ mod sentinel;
 #[cfg(feature = "redis-tls")]
 mod tls;
 mod topology;
+mod verify;
 
 pub(crate) use ask::Back;
+pub(super) use ask::NOT_OURS;
 pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
-pub(crate) use name::Tag;
+pub(crate) use name::{Held, Tag};
 pub(crate) use records::Record;
 
 use super::{Charge, Receipt};
@@ -34,12 +36,8 @@ use link::Probe;
 use request::Request;
 use script::{Part, Scripts};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::Instant;
 use topology::Topology;
-
-/// How long the checks at the start may take.
-const VERIFY: Duration = Duration::from_secs(3);
 
 pub(crate) struct Redis {
     config: Arc<RedisConfig>,
@@ -77,6 +75,8 @@ pub(crate) struct Taken<'a> {
     pub(crate) record: Option<Record<'a>>,
     /// The time, where it is given.
     pub(crate) given: u64,
+    /// Ticks that permits are held at most.
+    pub(crate) hold_most: u64,
 }
 
 /// What became of a request.
@@ -108,7 +108,7 @@ impl Redis {
         if done.is_err() || request.refused {
             request.give_back().await;
         }
-        done.and_then(|()| request.answer(asks))
+        done.map(|()| request.answer(asks))
     }
 
     /// Gives something back to buckets, or charges them without asking: for each, whether there was
@@ -121,37 +121,73 @@ impl Redis {
         let deadline = Instant::now() + self.config.deadline;
         let mut done = vec![None; each.len()];
         let asks: Vec<Ask<'_>> = each.iter().map(|(ask, _)| *ask).collect();
+        let mut failed = Ok(());
         for group in self.groups(&asks) {
-            let mut keys = Vec::with_capacity(group.len());
-            let (mut parts, mut args) = (Vec::new(), Vec::with_capacity(group.len() + 1));
-            for index in &group {
-                let (ask, back) = &each[*index];
-                let meter = ask.charge.meter;
-                let (part, argument) = ask::back(&meter.kind, meter.shown, *back);
-                keys.push(self.name(ask));
-                parts.push(part);
-                args.push(argument);
-            }
-            args.extend(self.time_argument(given));
-            let script = self.scripts.get(false, parts.iter().copied());
-            let tag = asks[group[0]].tag();
-            let answer = self.topology.run(tag, script, (&keys, &args), deadline).await?;
-            let (now, rows) = read(answer).ok_or_else(|| self.unreadable())?;
-            for (place, (index, row)) in group.iter().zip(rows.chunks(2)).enumerate() {
-                let [did, seen] = row else { return Err(self.unreadable()) };
-                // What is reported of a bucket that was forgotten is what it held before.
-                let forgotten = parts[place] == Part::Plain;
-                let seen = if forgotten { &Seen::Nothing } else { seen };
-                let charge = asks[*index].charge;
-                let judged = ask::judge(&charge, 0, seen, now, 0);
-                let (mut verdict, _) = judged.ok_or_else(|| self.unreadable())?;
-                // Nobody waits for a turn here.
-                verdict.retry_after = verdict.retry_after.max(Retry::NOW);
-                let did = *did != Seen::Alien;
-                done[*index] = Some((did, charge.decision(verdict, Source::Store)));
+            // What cannot be given back in one place is in another.
+            if let Err(error) = self.back_group(each, &group, (given, deadline), &mut done).await {
+                failed = failed.and(Err(error));
             }
         }
+        failed?;
         done.into_iter().collect::<Option<_>>().ok_or_else(|| self.unreadable())
+    }
+
+    async fn back_group(
+        &self,
+        each: &[(Ask<'_>, Back)],
+        group: &[usize],
+        (given, deadline): (u64, Instant),
+        done: &mut [Option<(bool, Decision)>],
+    ) -> Result<(), StoreError> {
+        let (mut keys, mut parts, mut args) = (Vec::new(), Vec::new(), Vec::new());
+        for index in group {
+            let (ask, back) = &each[*index];
+            let meter = ask.charge.meter;
+            let (part, argument) = ask::back(&meter.kind, meter.shown, *back);
+            keys.push(self.name(ask));
+            parts.push(part);
+            args.push(argument);
+        }
+        args.extend(self.time_argument(given));
+        let script = self.scripts.get(false, parts.iter().copied());
+        let tag = each[group[0]].0.tag();
+        let answer = self.topology.run(tag, script, (&keys, &args), deadline).await?;
+        let (now, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+        for (place, (index, row)) in group.iter().zip(rows.chunks(2)).enumerate() {
+            let [did, seen] = row else { return Err(self.unreadable()) };
+            // What is reported of a bucket that was forgotten is what it held before.
+            let forgotten = parts[place] == Part::Plain;
+            let seen = if forgotten { &Seen::Nothing } else { seen };
+            let charge = each[*index].0.charge;
+            let judged = ask::judge(&charge, 0, seen, now, 0);
+            let mut verdict = judged.map_or(NOT_OURS, |(verdict, _)| verdict);
+            // Nobody waits for a turn here.
+            verdict.retry_after = verdict.retry_after.max(Retry::NOW);
+            let did = *did != Seen::Alien;
+            done[*index] = Some((did, charge.decision(verdict, Source::Store)));
+        }
+        Ok(())
+    }
+
+    /// Renews a permit of this identity, each part of it by itself, so that one does not depend on another.
+    pub(crate) async fn renew(
+        &self,
+        asks: &[Ask<'_>],
+        id: u64,
+        given: u64,
+    ) -> Result<(), StoreError> {
+        let taken = Taken { id, record: None, given, hold_most: u64::MAX };
+        let script = self.scripts.get(true, [Part::Permits].into_iter());
+        let mut failed = Ok(());
+        for ask in asks {
+            let deadline = Instant::now() + self.config.deadline;
+            let mut args = vec![ask::charge(&ask.charge, false, 0, &taken, 0)];
+            args.extend(self.time_argument(given));
+            let keys = [self.name(ask)];
+            let renewed = self.topology.run(ask.tag(), script, (&keys, &args), deadline).await;
+            failed = failed.and(renewed.map(|_| ()));
+        }
+        failed
     }
 
     /// What is told of keys that hold something else.
@@ -162,28 +198,6 @@ impl Redis {
             self.config.prefix
         );
         StoreError::new(&self.config.to_string(), Class::BadValue, fault)
-    }
-
-    /// Connects, and checks how the servers are set up.
-    pub(crate) async fn verify(&self) -> Result<(), StoreError> {
-        let deadline = Instant::now() + VERIFY;
-        for link in self.topology.links(deadline).await? {
-            let answer = link.call(&::redis::cmd("INFO"), false, deadline).await?;
-            let text = match &answer {
-                Value::BulkString(text) => String::from_utf8_lossy(text),
-                _ => return Err(self.unreadable()),
-            };
-            let policy = text.lines().find_map(|line| line.strip_prefix("maxmemory_policy:"));
-            let policy = policy.unwrap_or("noeviction").trim();
-            if policy != "noeviction" && !self.config.allow_eviction {
-                let fault = format!(
-                    "drops keys when its memory is full (maxmemory-policy {policy}), and with them what \
-                     was counted; set it to noeviction, or allow eviction"
-                );
-                return Err(StoreError::config(&link.place(), &fault));
-            }
-        }
-        Ok(())
     }
 
     /// The asks that one script can decide together, those with a turn first, so that permits know it.

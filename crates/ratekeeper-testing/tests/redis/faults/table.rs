@@ -26,7 +26,7 @@ const REPLIES: [(&str, &str, Class); 22] = [
     ("WRONGTYPE", "Operation against a key holding the wrong kind of value", Class::BadValue),
     ("CROSSSLOT", "Keys in request don't hash to the same slot", Class::Alien),
     ("ERR", "unknown command 'EVALSHA'", Class::Alien),
-    ("ERR", "user_script:1: attempt to index a nil value", Class::Alien),
+    ("ERR", "user_script:1: attempt to index a nil value", Class::BadValue),
     ("WHATEVER", "nobody has heard of this", Class::Alien),
 ];
 

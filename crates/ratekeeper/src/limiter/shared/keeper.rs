@@ -8,19 +8,28 @@ use super::{Asked, Shared, asks};
 use crate::key::Who;
 use crate::limiter::{Compiled, Inner};
 use crate::store::Meter;
-use crate::store::redis::{Ask, Back, Taken};
+use crate::store::redis::{Ask, Back};
 use crate::sync::{Mutex, lock};
+use futures_util::future::join_all;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 /// Shortest time between two renewals.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
-pub(super) struct Keeper(Mutex<Book>);
+pub(super) struct Keeper {
+    book: Mutex<Book>,
+    /// Somebody came who may have to be renewed first.
+    sooner: Arc<Notify>,
+}
+
+/// Renewals under way at the same time.
+const AT_ONCE: usize = 128;
 
 #[derive(Default)]
 struct Book {
@@ -60,8 +69,9 @@ impl Inner {
         let every = Duration::from_micros(hold / 3).max(SHORTEST);
         let (due, runtime) = (Instant::now() + every, Handle::current());
         let kept = Kept { rules: rules.to_vec(), cost, every, due, runtime };
-        let mut book = lock(&shared.keeper.0);
+        let mut book = lock(&shared.keeper.book);
         book.held.insert(id, kept);
+        shared.keeper.sooner.notify_one();
         if !std::mem::replace(&mut book.running, true) {
             tokio::spawn(Renewing(Arc::downgrade(self)).run());
         }
@@ -69,12 +79,22 @@ impl Inner {
 
     /// Gives a permit of this identity back, without waiting for it.
     pub(in crate::limiter) fn let_go_shared(self: &Arc<Self>, shared: &Shared, id: u64) {
-        let Some(kept) = lock(&shared.keeper.0).held.remove(&id) else { return };
+        let Some(kept) = lock(&shared.keeper.book).held.remove(&id) else { return };
         let limiter = Arc::clone(self);
         kept.runtime.clone().spawn(async move {
             let Some(shared) = &limiter.shared else { return };
             limiter.give_back_shared(shared, id, &kept).await;
         });
+    }
+
+    async fn renew_shared(&self, shared: &Shared, id: u64, kept: &Kept) {
+        if let Err(error) = shared.redis.renew(&kept.asks(), id, self.clock.now()).await {
+            self.tell(&error);
+        }
+        // Dropped meanwhile, it may have been given back before it was renewed.
+        if !lock(&shared.keeper.book).held.contains_key(&id) {
+            self.give_back_shared(shared, id, kept).await;
+        }
     }
 
     async fn give_back_shared(&self, shared: &Shared, id: u64, kept: &Kept) {
@@ -123,26 +143,26 @@ struct Renewing(Weak<Inner>);
 impl Renewing {
     async fn run(self) {
         while let Some(next) = self.next() {
-            sleep_until(next).await;
+            // Who comes later may have to be renewed earlier.
+            let Some(sooner) = self.sooner() else { return };
+            let _ = timeout_at(next, sooner.notified()).await;
             let Some(limiter) = self.0.upgrade() else { return };
             let Some(shared) = &limiter.shared else { return };
-            for (id, kept) in shared.keeper.due() {
-                let taken = Taken { id, record: None, given: limiter.clock.now() };
-                if let Err(error) = shared.redis.charge(&kept.asks(), taken).await {
-                    limiter.tell(&error);
-                }
-                // Dropped meanwhile, it may have been given back before it was renewed.
-                if !lock(&shared.keeper.0).held.contains_key(&id) {
-                    limiter.give_back_shared(shared, id, &kept).await;
-                }
+            for part in shared.keeper.due().chunks(AT_ONCE) {
+                let each = part.iter().map(|(id, kept)| limiter.renew_shared(shared, *id, kept));
+                join_all(each).await;
             }
         }
+    }
+
+    fn sooner(&self) -> Option<Arc<Notify>> {
+        Some(Arc::clone(&self.0.upgrade()?.shared.as_ref()?.keeper.sooner))
     }
 
     /// When the next one is due; `None`, and the task is over, if there is none.
     fn next(&self) -> Option<Instant> {
         let limiter = self.0.upgrade()?;
-        let mut book = lock(&limiter.shared.as_ref()?.keeper.0);
+        let mut book = lock(&limiter.shared.as_ref()?.keeper.book);
         let next = book.held.values().map(|kept| kept.due).min();
         book.running = next.is_some();
         next
@@ -153,7 +173,7 @@ impl Drop for Renewing {
     fn drop(&mut self) {
         let limiter = self.0.upgrade();
         if let Some(shared) = limiter.as_ref().and_then(|limiter| limiter.shared.as_ref()) {
-            let mut book = lock(&shared.keeper.0);
+            let mut book = lock(&shared.keeper.book);
             book.running &= book.held.is_empty();
         }
     }
@@ -163,7 +183,7 @@ impl Keeper {
     /// Those that are to be renewed now, until next time.
     fn due(&self) -> Vec<(u64, Kept)> {
         let now = Instant::now();
-        let mut book = lock(&self.0);
+        let mut book = lock(&self.book);
         let due = book.held.iter_mut().filter(|(_, kept)| kept.due <= now);
         due.map(|(id, kept)| {
             kept.due = now + kept.every;

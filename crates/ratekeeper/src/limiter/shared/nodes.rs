@@ -18,6 +18,9 @@ use tokio::time::sleep;
 const EVERY: Duration = Duration::from_secs(3);
 const HOLDS: Duration = Duration::from_secs(10);
 
+/// Counts in a row that have to be lower before one is believed: for longer than one holds.
+const FEWER_TIMES: u64 = 3;
+
 /// More servers than that are not counted.
 const MOST: u64 = 1 << 20;
 
@@ -30,20 +33,30 @@ pub(super) struct Nodes {
     idle: AtomicBool,
     /// The identity of this one.
     id: u64,
+    /// How often in a row there were fewer.
+    fewer: AtomicU64,
 }
 
 impl Nodes {
     pub(super) fn new(said: Option<u32>, needed: bool) -> Nodes {
         let (count, idle) = (AtomicU64::new(said.unwrap_or(1).into()), said.is_none() && needed);
-        Nodes {
-            count,
-            idle: AtomicBool::new(idle),
-            id: RandomState::new().hash_one(NAME) | 1 << 63,
-        }
+        let id = RandomState::new().hash_one(NAME) | 1 << 63;
+        Nodes { count, idle: AtomicBool::new(idle), id, fewer: AtomicU64::new(0) }
     }
 
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.count.load(Ordering::Relaxed)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Takes note of a count. After a store has lost everything, servers come back one by one, so fewer
+    /// than before are believed once all had the time to.
+    fn note(&self, count: u64) {
+        let fewer = count < self.count.load(Ordering::Relaxed);
+        let times = if fewer { self.fewer.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        if !fewer || times >= FEWER_TIMES {
+            self.count.store(count, Ordering::Relaxed);
+            self.fewer.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Sees to it that the servers are counted from now on.
@@ -89,10 +102,12 @@ async fn count(limiter: &Inner, (rule, who): &(Compiled, Who)) {
         .charges(who.local, 1)
         .map(|charge| Ask { charge, who: who.shared, patience: 0 })
         .collect();
-    let taken = Taken { id: shared.nodes.id, record: None, given: limiter.clock.now() };
+    let nodes = &shared.nodes;
+    let taken =
+        Taken { id: nodes.id, record: None, given: limiter.clock.now(), hold_most: u64::MAX };
     if let Ok(charged) = shared.redis.charge(&asks, taken).await {
         for decision in charged.decisions {
-            shared.nodes.count.store(MOST - decision.remaining(), Ordering::Relaxed);
+            nodes.note(MOST - decision.remaining());
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::key::Who;
 use crate::limiter::holds::Kept;
 use crate::limiter::{Compiled, Inner};
 use crate::name::HoldId;
-use crate::store::redis::{Ask, Back, Record};
+use crate::store::redis::{Ask, Back, Held, Record};
 use crate::store::{Receipt, Stamp};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Inner {
         rules: Vec<(Arc<Compiled>, Who)>,
         units: u64,
     ) -> (Decisions, Option<Result<HoldId, Kept>>) {
-        let admitted = self.admit_shared(shared, &rules, units, u64::MAX, Permits::Here).await;
+        let admitted = self.admit_shared(shared, &rules, units, u64::MAX, Permits::Reserved).await;
         let decisions = self.by_rule(&rules, &admitted.decisions, units);
         let receipts = admitted.receipts;
         if decisions.is_refused() {
@@ -40,7 +40,7 @@ impl Inner {
         let id = shared.id(first, Permits::ByName);
         let (text, ticks) =
             (write(&rules, &receipts, permit), self.holds.ticks(&rules, &decisions));
-        let record = Record { id: id.get(), ticks, text: &text };
+        let record = Record { what: Held::Hold, id: id.get(), ticks, text: &text };
         match shared.redis.keep(record, self.clock.now()).await {
             Ok(()) => (decisions, Some(Ok(HoldId(id)))),
             Err(error) => {
@@ -57,7 +57,7 @@ impl Inner {
         hold: HoldId,
         actual: u64,
     ) -> bool {
-        let text = match shared.redis.take(hold.0.get(), self.clock.now()).await {
+        let text = match shared.redis.take(Held::Hold, hold.0.get(), self.clock.now()).await {
             Ok(text) => text,
             Err(error) => {
                 self.tell(&error);
@@ -91,15 +91,18 @@ impl Inner {
             let rule = self.rules.get(std::str::from_utf8(name).ok()?)?;
             let who = self.secret.who_is(u128::from_be_bytes(take(text)?));
             let count = u16::from_be_bytes(take(text)?);
-            // A rule that has changed its limits since cannot tell which is which.
             (usize::from(count) == rule.meters.len() && *form == FORM).then_some(())?;
+            let (mut own, mut same) = (Vec::new(), true);
             for charge in rule.charges(who.local, 0) {
-                let (tick, part) =
-                    (u64::from_be_bytes(take(text)?), u64::from_be_bytes(take(text)?));
-                let held = u64::from_be_bytes(take(text)?);
-                receipts.push(Receipt::noted(&charge, Stamp::new(tick, part), held));
+                let [mark, tick, part, held] = numbers(text)?;
+                same &= mark == charge.mark();
+                own.push(Receipt::noted(&charge, Stamp::new(tick, part), held));
             }
-            rules.push((Arc::clone(rule), who));
+            // What was charged to limits that the rule has no more is not given to those that it has.
+            if same {
+                receipts.extend(own);
+                rules.push((Arc::clone(rule), who));
+            }
         }
         Some((Kept { rules, receipts }, permit))
     }
@@ -115,9 +118,9 @@ fn write(rules: &[(Arc<Compiled>, Who)], receipts: &[Receipt], permit: u64) -> V
         text.extend(rule.name.as_bytes());
         text.extend(who.shared.to_be_bytes());
         text.extend((rule.meters.len() as u16).to_be_bytes());
-        for receipt in receipts.by_ref().take(rule.meters.len()) {
+        for (charge, receipt) in rule.charges(who.local, 0).zip(receipts.by_ref()) {
             let (tick, part) = receipt.stamp().parts();
-            let numbers = [tick, part, receipt.units()];
+            let numbers = [charge.mark(), tick, part, receipt.units()];
             text.extend(numbers.into_iter().flat_map(u64::to_be_bytes));
         }
     }
@@ -128,4 +131,12 @@ fn take<const N: usize>(text: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, rest) = text.split_first_chunk()?;
     *text = rest;
     Some(*taken)
+}
+
+fn numbers<const N: usize>(text: &mut &[u8]) -> Option<[u64; N]> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        *number = u64::from_be_bytes(take(text)?);
+    }
+    Some(numbers)
 }

@@ -5,6 +5,7 @@
 //! is given are whole and within 2^53.
 
 use super::super::{Charge, Kind, Stamp};
+use super::Taken;
 use super::script::Part;
 use crate::algorithm::bucket::Arrival;
 use crate::algorithm::fixed_window::Window;
@@ -39,7 +40,7 @@ pub(super) enum Seen {
 }
 
 /// What is said of a key that holds something else: no, and nobody knows for how long.
-pub(super) const NOT_OURS: Verdict =
+pub(in crate::store) const NOT_OURS: Verdict =
     Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN };
 
 fn numbers(letter: u8, numbers: &[u64]) -> Vec<u8> {
@@ -63,7 +64,7 @@ pub(super) fn charge(
     charge: &Charge<'_>,
     looks: bool,
     patience: u64,
-    id: u64,
+    taken: &Taken<'_>,
     later: u64,
 ) -> Vec<u8> {
     let (cost, letter) =
@@ -80,8 +81,9 @@ pub(super) fn charge(
         // What would have to go for a cost, only the script can see.
         Kind::Log(log) => numbers(letter, &[charge.cost, amount, log.period(), u64::from(looks)]),
         Kind::Concurrency(_) => {
-            let mut argument = numbers(letter, &[cost, amount, charge.meter.hold + later]);
-            argument.extend(id.to_be_bytes());
+            let hold = charge.meter.hold.min(taken.hold_most) + later;
+            let mut argument = numbers(letter, &[cost, amount, hold]);
+            argument.extend(taken.id.to_be_bytes());
             argument
         }
     }
@@ -199,7 +201,7 @@ pub(super) fn judge(
         }
         Kind::Fixed(window) => {
             let [index, count] = seen.packed()?;
-            let state = Window { start: index * window.period(), count };
+            let state = Window { start: index.saturating_mul(window.period()), count };
             let (verdict, next) = window.charge(state, now, cost);
             (verdict, Stamp { tick: next.start, part: 0 })
         }

@@ -77,8 +77,8 @@ impl Cluster {
                 Some(None) if waited => break,
                 _ => {}
             }
-            self.refresh();
-            if timeout_at(deadline, changed).await.is_err() {
+            // If nobody could tell a moment ago, nobody can now.
+            if !self.refresh() || timeout_at(deadline, changed).await.is_err() {
                 break;
             }
             waited = true;
@@ -135,15 +135,16 @@ impl Cluster {
         Ok(link)
     }
 
-    /// Learns the map anew, unless somebody does already, or just did.
-    pub(super) fn refresh(self: &Arc<Self>) {
+    /// Learns the map anew, unless somebody does already, or just did; `false` if nobody is about to.
+    pub(super) fn refresh(self: &Arc<Self>) -> bool {
         let mut refresh = lock(&self.refresh);
-        if refresh.running || refresh.last.is_some_and(|last| last.elapsed() < REFRESH_EVERY) {
-            return;
+        if refresh.last.is_some_and(|last| last.elapsed() < REFRESH_EVERY) {
+            return refresh.running;
         }
-        refresh.running = true;
-        drop(refresh);
-        tokio::spawn(Refreshing(Arc::clone(self)).run());
+        if !std::mem::replace(&mut refresh.running, true) {
+            tokio::spawn(Refreshing(Arc::clone(self)).run());
+        }
+        true
     }
 
     /// Asks one server after the other, those that work first.

@@ -34,6 +34,7 @@ pub struct RedisConfig {
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) db: u32,
+    #[cfg_attr(not(feature = "redis-tls"), expect(dead_code, reason = "read by TLS alone"))]
     pub(super) ca: Option<Vec<u8>>,
     pub(super) prefix: String,
     pub(super) deadline: Duration,

@@ -162,6 +162,15 @@ impl Class {
         }
     }
 
+    /// The class of an error inside of a script: that of the call which failed, where the server tells it;
+    /// else a value that is not ours made the script stumble.
+    fn of_script(detail: &str) -> Class {
+        let words = detail.split_whitespace().map(|word| word.trim_start_matches('-'));
+        let known =
+            words.map(|word| Class::of_reply(word, "")).find(|class| *class != Class::Alien);
+        known.unwrap_or(Class::BadValue)
+    }
+
     /// The class of a server's error, by its first word; or by all of it, where that word says little.
     pub fn of_reply(code: &str, detail: &str) -> Class {
         match code {
@@ -175,6 +184,9 @@ impl Class {
             "NOAUTH" | "WRONGPASS" | "NOPERM" => Class::Denied,
             "WRONGTYPE" => Class::BadValue,
             "ERR" if detail.contains("max number of clients") => Class::MaxClients,
+            // What a user may not do inside of a script.
+            "ERR" if detail.contains("user executing the script") => Class::Denied,
+            "ERR" if detail.contains("user_script") => Class::of_script(detail),
             "ERR" if detail.contains("AUTH") || detail.contains("invalid password") => {
                 Class::Denied
             }

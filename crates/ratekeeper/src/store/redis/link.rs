@@ -27,6 +27,9 @@ use tokio::time::{Instant, timeout_at};
 /// How long an attempt to connect may take.
 pub(super) const CONNECT: Duration = Duration::from_secs(1);
 
+/// How late this process may be to notice that a call is too late.
+const STALL: Duration = Duration::from_millis(10);
+
 /// Most calls under way at one server.
 pub(super) const IN_FLIGHT: usize = 1_024;
 
@@ -111,7 +114,7 @@ impl Link {
             Probing::start(self);
             return Err(self.error(Class::Open, "failed a moment ago; it is being probed"));
         }
-        let Ok(_room) = self.room.try_acquire() else {
+        let Ok(Ok(_room)) = timeout_at(deadline, self.room.acquire()).await else {
             return Err(self.error(
                 Class::Busy,
                 format!("has {IN_FLIGHT} calls under way, which is the most"),
@@ -135,6 +138,15 @@ impl Link {
             self.judge(&outcome.answer);
         }
         outcome.answer
+    }
+
+    /// Proves that the server does our work: it carries a probe out.
+    pub(super) async fn prove(self: &Arc<Self>, deadline: Instant) -> Result<(), StoreError> {
+        let probe = lock(&self.probe).clone();
+        match probe {
+            Some(Probe(command)) => self.call(&command, false, deadline).await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     /// Makes a call, and drops the connection if that is what its error asks for.
@@ -167,6 +179,11 @@ impl Link {
         });
         let late = |_| Err(self.error(Class::Timeout, "did not answer in time"));
         let answer = answer.await.unwrap_or_else(late);
+        // If we come that late, it was this process that stood still, which says nothing of the server.
+        let ours = Instant::now().saturating_duration_since(deadline) > STALL;
+        if ours && answer.as_ref().is_err_and(|error| error.class() == Class::Timeout) {
+            return Outcome { answer, is_news: false };
+        }
         let mut is_news = true;
         if let (Err(error), Some(epoch)) = (&answer, epoch) {
             if error.class() == Class::Connection {

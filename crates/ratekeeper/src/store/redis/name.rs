@@ -51,10 +51,21 @@ pub(super) fn bucket(prefix: &str, tag: Tag, hash: u128) -> Vec<u8> {
     tagged(prefix, tag).into_iter().chain(digits).collect()
 }
 
-/// The name of what is held by name. Its digits are fewer than a bucket's.
-pub(super) fn record(prefix: &str, id: u64) -> Vec<u8> {
+/// The name of what is held by name: a permit or a hold. Its digits are fewer than a bucket's.
+pub(super) fn record(prefix: &str, what: Held, id: u64) -> Vec<u8> {
+    let letter = match what {
+        Held::Permit => b'p',
+        Held::Hold => b'h',
+    };
     let digits = (0..11).map(|place| DIGITS[(id >> (6 * place)) as usize % 64]);
-    tagged(prefix, Tag::of_id(id)).into_iter().chain(digits).collect()
+    tagged(prefix, Tag::of_id(id)).into_iter().chain([letter]).chain(digits).collect()
+}
+
+/// What is held by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    Permit,
+    Hold,
 }
 
 /// The name of something else that there is one of for each tag.

@@ -4,7 +4,7 @@
 
 use super::ask::{self, Seen};
 use super::error::StoreError;
-use super::name::{self, Tag};
+use super::name::{self, Held, Tag};
 use super::script::Part;
 use super::{Ask, Redis, read};
 use tokio::time::Instant;
@@ -12,6 +12,7 @@ use tokio::time::Instant;
 /// What is held by name, to be noted with the charge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
+    pub(crate) what: Held,
     pub(crate) id: u64,
     pub(crate) ticks: u64,
     pub(crate) text: &'a [u8],
@@ -26,7 +27,7 @@ impl Redis {
 
     /// Gives back a permit by name; `false` if there is none, or no longer.
     pub(crate) async fn release(&self, id: u64, given: u64) -> Result<bool, StoreError> {
-        let Some(text) = self.take(id, given).await? else { return Ok(false) };
+        let Some(text) = self.take(Held::Permit, id, given).await? else { return Ok(false) };
         let deadline = Instant::now() + self.config.deadline;
         let script = self.scripts.get(false, [Part::Permits].into_iter());
         let mut released = false;
@@ -48,18 +49,23 @@ impl Redis {
         let script = self.scripts.get(true, [Part::Plain].into_iter());
         let mut args = vec![ask::record(record.ticks, record.text)];
         args.extend(self.time_argument(given));
-        let keys = [name::record(&self.config.prefix, record.id)];
+        let keys = [name::record(&self.config.prefix, record.what, record.id)];
         let tag = Tag::of_id(record.id);
         self.topology.run(tag, script, (&keys, &args), deadline).await.map(|_| ())
     }
 
     /// Takes a record out; `None` if there is none.
-    pub(crate) async fn take(&self, id: u64, given: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) async fn take(
+        &self,
+        what: Held,
+        id: u64,
+        given: u64,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         let deadline = Instant::now() + self.config.deadline;
         let script = self.scripts.get(false, [Part::Plain].into_iter());
         let mut args = vec![vec![Part::Plain.letter(false)]];
         args.extend(self.time_argument(given));
-        let keys = [name::record(&self.config.prefix, id)];
+        let keys = [name::record(&self.config.prefix, what, id)];
         let answer = self.topology.run(Tag::of_id(id), script, (&keys, &args), deadline).await?;
         let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
         Ok(match rows.into_iter().nth(1) {

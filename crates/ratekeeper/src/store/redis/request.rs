@@ -5,7 +5,7 @@
 
 use super::super::{Receipt, Stamp};
 use super::ask::{self, Back, Seen};
-use super::error::StoreError;
+use super::error::{Class, StoreError};
 use super::{Ask, Charged, Redis, Tag, Taken, read};
 use crate::algorithm::Verdict;
 use crate::decision::{Decision, Source};
@@ -22,6 +22,8 @@ pub(super) struct Request<'r, 'a> {
     seen: Vec<Option<(Seen, u64)>>,
     /// Groups that were charged.
     charged: usize,
+    /// Whether a group was taken apart, so that the record is made by itself.
+    apart: bool,
     pub(super) refused: bool,
     deadline: Instant,
 }
@@ -33,17 +35,51 @@ impl<'r, 'a> Request<'r, 'a> {
         // What can never be admitted is not even tried: the buckets are only looked at.
         let refused = asks.iter().any(|ask| ask.charge.cost > ask.charge.meter.shown);
         let (groups, seen) = (redis.groups(&asks), vec![None; asks.len()]);
-        Request { redis, asks, owner, taken, groups, seen, charged: 0, refused, deadline }
+        Request {
+            redis,
+            asks,
+            owner,
+            taken,
+            groups,
+            seen,
+            charged: 0,
+            apart: false,
+            refused,
+            deadline,
+        }
     }
 
     /// Charges one group after the other; after a refusal the rest are only looked at.
     pub(super) async fn run(&mut self) -> Result<(), StoreError> {
-        for number in 0..self.groups.len() {
-            let admitted = self.charge_group(number).await?;
+        let mut number = 0;
+        while number < self.groups.len() {
+            let admitted = match self.charge_group(number).await {
+                Err(error) if error.class() == Class::TryAgain && self.take_apart(number) => {
+                    continue;
+                }
+                admitted => admitted?,
+            };
             self.charged += usize::from(admitted && !self.refused);
             self.refused |= !admitted;
+            number += 1;
         }
-        Ok(())
+        match self.taken.record.filter(|_| self.apart && !self.refused) {
+            Some(record) => self.redis.keep(record, self.taken.given).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Makes several groups of one whose slot is on its way to another server, so that its keys may be in
+    /// two places; `false` if there is nothing to take apart.
+    fn take_apart(&mut self, number: usize) -> bool {
+        let group = &self.groups[number];
+        if group.len() == 1 && (self.apart || self.taken.record.is_none()) {
+            return false;
+        }
+        let single: Vec<Vec<usize>> = group.iter().map(|index| vec![*index]).collect();
+        self.groups.splice(number..=number, single);
+        self.apart = true;
+        true
     }
 
     /// Whether all of a group admitted.
@@ -55,16 +91,16 @@ impl<'r, 'a> Request<'r, 'a> {
             let ask = &self.asks[*index];
             let charge = &ask.charge;
             keys.push(redis.name(ask));
-            args.push(ask::charge(charge, self.refused, ask.patience, self.taken.id, turn));
+            args.push(ask::charge(charge, self.refused, ask.patience, &self.taken, turn));
             parts.push(ask::part_of(&charge.meter.kind));
         }
         let tag = self.asks[group[0]].tag();
-        let record = self
-            .taken
-            .record
-            .filter(|record| !self.refused && redis.topology.together(Tag::of_id(record.id), tag));
+        let record = self.taken.record.filter(|record| {
+            let here = redis.topology.together(Tag::of_id(record.id), tag);
+            here && !self.refused && !self.apart
+        });
         if let Some(record) = record {
-            keys.push(super::name::record(&redis.config.prefix, record.id));
+            keys.push(super::name::record(&redis.config.prefix, record.what, record.id));
             args.push(ask::record(record.ticks + turn, record.text));
             parts.push(super::script::Part::Plain);
         }
@@ -114,37 +150,42 @@ impl<'r, 'a> Request<'r, 'a> {
         }
         let _ = self.redis.back(&each, self.taken.given).await;
         if let Some(record) = self.taken.record {
-            let _ = self.redis.take(record.id, self.taken.given).await;
+            let _ = self.redis.take(record.what, record.id, self.taken.given).await;
         }
     }
 
-    /// The decision of each bucket that was asked; if all admitted, a receipt for each.
-    pub(super) fn answer(&self, asked: &[Ask<'_>]) -> Result<Charged, StoreError> {
-        let fault = || self.redis.unreadable();
-        let judged =
-            |index: usize| self.judge(index, self.asks[index].charge.cost).ok_or_else(fault);
-        let judged: Vec<(Verdict, Stamp)> =
-            (0..self.asks.len()).map(judged).collect::<Result<_, _>>()?;
-        // The scripts decide, and the figures have to agree.
-        if self.refused == judged.iter().all(|(verdict, _)| verdict.allowed()) {
-            return Err(fault());
+    /// The decision of each bucket that was asked; if all admitted, a receipt for each. A bucket whose
+    /// report makes no sense, or is another's than the script's decision, refuses.
+    pub(super) fn answer(&self, asked: &[Ask<'_>]) -> Charged {
+        let alien = (ask::NOT_OURS, Stamp::default());
+        let judge = |index: usize, cost: u64| self.judge(index, cost).unwrap_or(alien);
+        let each = |index: usize| judge(index, self.asks[index].charge.cost);
+        let mut judged: Vec<(Verdict, Stamp)> = (0..self.asks.len()).map(each).collect();
+        let fits = judged.iter().all(|(verdict, _)| verdict.allowed());
+        if self.refused && fits {
+            judged.fill(alien);
         }
-        let alien = self.seen.iter().flatten().filter(|(seen, _)| *seen == Seen::Alien).count();
+        let refused = self.refused || !fits;
+        let unread = (0..self.asks.len()).filter(|index| {
+            let alien = matches!(&self.seen[*index], Some((Seen::Alien, _)));
+            alien || self.judge(*index, 0).is_none()
+        });
+        let alien = if self.refused && fits { judged.len() } else { unread.count() };
         let mut charged = Charged { decisions: Vec::new(), receipts: Vec::new(), alien };
         for (index, ask) in self.owner.iter().zip(asked) {
             let (mut verdict, stamp) = judged[*index];
-            if self.refused && verdict.allowed() {
+            if refused && verdict.allowed() {
                 // Nothing was charged: it shows what it still holds.
-                verdict = self.judge(*index, 0).ok_or_else(fault)?.0;
+                (verdict, _) = judge(*index, 0);
             }
             let decision = ask.charge.decision(verdict, Source::Store);
             charged.decisions.push(Decision { atomic: self.groups.len() <= 1, ..decision });
-            if !self.refused {
+            if !refused {
                 let (bucket, held) = (ask.charge.bucket, ask.charge.cost);
                 charged.receipts.push(Receipt { bucket, shared: false, stamp, held });
             }
         }
-        Ok(charged)
+        charged
     }
 }
 

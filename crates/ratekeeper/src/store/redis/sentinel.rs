@@ -6,19 +6,24 @@
 use super::config::{Address, RedisConfig};
 use super::connect::open;
 use super::error::{Class, StoreError};
+use futures_util::future::select_ok;
 use redis::Value;
+use std::time::Duration;
+use tokio::time::timeout;
 
-/// Asks one sentinel after the other for the address of the master.
+/// How long one sentinel may take: one that hangs must not keep us from the others.
+const ASK: Duration = Duration::from_millis(300);
+
+/// Asks all sentinels for the address of the master, and takes the first answer.
 pub(super) async fn master(config: &RedisConfig, name: &str) -> Result<Address, StoreError> {
-    let mut last = None;
-    for sentinel in &config.addresses {
-        match ask(config, sentinel, name).await {
-            Ok(address) => return Ok(address),
-            Err(error) => last = Some(error),
-        }
-    }
-    let none = || StoreError::config(&config.to_string(), "names no sentinel");
-    Err(last.unwrap_or_else(none))
+    let asked = config.addresses.iter().map(|at| {
+        Box::pin(async move {
+            let late =
+                |_| Err(StoreError::new(&config.at(at), Class::Timeout, "did not answer in time"));
+            timeout(ASK, ask(config, at, name)).await.unwrap_or_else(late)
+        })
+    });
+    select_ok(asked).await.map(|(address, _)| address)
 }
 
 async fn ask(config: &RedisConfig, at: &Address, name: &str) -> Result<Address, StoreError> {

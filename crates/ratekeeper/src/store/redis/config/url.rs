@@ -134,7 +134,12 @@ pub(super) fn encoded(text: &str) -> String {
 /// A URL that may be wrong anywhere, without what may be a secret: all between the scheme and the last
 /// `@` but the user, what follows a `?` or `#`, and what stands for a port and is none.
 pub(super) fn masked(url: &str) -> String {
-    let is_scheme = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
+    // In `user://pass@host` what comes first is no scheme.
+    let is_scheme = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        let known = ["redis", "valkey"].iter().any(|name| text.starts_with(name));
+        known && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+    };
     let (scheme, rest) = match url.split_once("://").filter(|(scheme, _)| is_scheme(scheme)) {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), url),

@@ -5,12 +5,12 @@
 -- done and what it holds now; a number says that it holds something else.
 local answer = {now}
 for i = 1, #KEYS do
-  local value = redis.pcall('GET', KEYS[i])
+  local value, alien = get(KEYS[i])
   local done, next, tick, report
-  if type(value) ~= 'table' then
+  if not alien then
     done, next, tick, report = back[string.sub(ARGV[i], 1, 1)](value, ARGV[i])
   end
-  local now_held = value
+  local now_held = value or false
   if done and next then
     keep(KEYS[i], next, tick)
     now_held = next

@@ -3,11 +3,12 @@
 back.b = function(value, arg)
   local give, give_part, over, over_part, held, held_part, at, at_part, full, full_part, drain, last =
     struct.unpack('<I8I8I8I8I8I8I8I8I8I8I8I8', arg, 2)
-  local tick, tick_part = bucket_read(value)
+  local tick, tick_part = bucket_read(value, drain)
   if not tick then return end
   local ahead, part = bucket_ahead(tick, tick_part, full, full_part, drain)
   if over > 0 or over_part > 0 then
-    local most, most_part = bucket_ahead(9007199254740991, 0, full, full_part, drain)
+    local most, most_part = bucket_most(full, full_part, drain)
+    if most < ahead or (most == ahead and most_part < part) then most, most_part = ahead, part end
     ahead, part = ahead + over, part + over_part
     if part >= drain then ahead, part = ahead + 1, part - drain end
     if ahead > most or (ahead == most and part > most_part) then ahead, part = most, most_part end

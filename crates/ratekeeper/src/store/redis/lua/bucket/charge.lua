@@ -2,7 +2,7 @@
 -- wait for a turn; the largest number there is where nobody waits.
 charge.b = function(value, arg)
   local cost, cost_part, full, full_part, drain, wait = struct.unpack('<I8I8I8I8I8I8', arg, 2)
-  local tick, part = bucket_read(value)
+  local tick, part = bucket_read(value, drain)
   if not tick then return end
   if cost == 0 and cost_part == 0 then return true end
   local ahead, mended

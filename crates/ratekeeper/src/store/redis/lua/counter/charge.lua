@@ -23,10 +23,12 @@ charge.c = function(value, arg)
   local cost, amount, period = struct.unpack('<I8I8I8', arg, 2)
   local index, current, previous = counter_read(value)
   if not index then return end
-  if cost == 0 then return true end
-  local over
-  index, current, previous, over = counter_roll(index, current, previous, period)
+  local over, report
+  index, current, previous, over, report = counter_roll(index, current, previous, period)
+  if cost == 0 then return true, nil, nil, report end
   local spare = amount - current - cost
-  if spare < 0 or not at_most(previous, period - over, spare, period) then return false end
-  return true, counter_text(index, current + cost, previous), (index + 2) * period
+  if spare < 0 or not at_most(previous, period - over, spare, period) then
+    return false, report, (index + 2) * period, report
+  end
+  return true, counter_text(index, current + cost, previous), (index + 2) * period, report
 end

@@ -14,10 +14,14 @@ local function counter_text(index, current, previous)
   return '2' .. struct.pack('>I6I6I6', index, current, previous)
 end
 
--- The windows at this time, and how much of the current one is over.
+-- The windows at this time, and how much of the current one is over. If the clock went back by more than
+-- a window, the counts are those of this one; what to report then is returned, too.
 local function counter_roll(index, current, previous, period)
   local over = math.fmod(now, period)
   local present = (now - over) / period
+  if index > present + 1 then
+    return present, current, previous, over, counter_text(present, current, previous)
+  end
   if present < index then return index, current, previous, 0 end
   if present == index then return index, current, previous, over end
   if present == index + 1 then return present, 0, current, over end

@@ -11,9 +11,12 @@ local function fixed_text(index, count)
   return '2' .. struct.pack('>I6I6', index, count)
 end
 
--- The window at this time, which is never before the one that was charged last.
+-- The window at this time, which is never before the one that was charged last; unless that is not even
+-- the next one, since the clock went back: then what was counted in it counts in this one. What to report
+-- then is returned, too.
 local function fixed_roll(index, count, period)
   local present = (now - math.fmod(now, period)) / period
   if present > index then return present, 0 end
+  if index > present + 1 then return present, count, fixed_text(present, count) end
   return index, count
 end

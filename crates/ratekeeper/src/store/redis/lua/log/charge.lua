@@ -4,20 +4,21 @@ charge.l = function(value, arg)
   local cost, amount, period, looks = struct.unpack('<I8I8I8I8', arg, 2)
   local count = log_read(value)
   if not count then return end
-  local first, before, used, newest, total, at = log_live(value, count, period)
-  local report = string.format('%.0f:%.0f', used, newest)
+  local first, before, used, newest, total, at, mended = log_live(value, count, period)
+  if mended then value, count = mended, 1 end
+  local report = string.format('%d:%d', used, newest)
   if cost == 0 then return true, nil, nil, report end
   if cost > amount - used then
     local excess = used + cost - amount
     local goes = log_first(value, first, count, function(_, units)
-      return math.fmod(units - before + 16777216, 16777216) >= excess
+      return log_units(before, units) >= excess
     end)
-    return false, nil, nil, report .. string.format(':%.0f', goes <= count and log_entry(value, goes) or 0)
+    report = report .. string.format(':%d', goes <= count and log_entry(value, goes) or 0)
+    return false, mended, at + period, report
   end
   if looks == 1 then return true, nil, nil, report end
   -- Requests of the same tick share an entry.
   local last = used > 0 and newest == at and count - 1 or count
-  local entries = string.sub(value or '', 10 * first - 5, 10 * last + 4)
-  total = math.fmod(total + cost, 16777216)
-  return true, log_text(before, entries, at, total), at + period, report
+  local entries = log_part(value, first, last)
+  return true, log_text(before, entries, at, total + cost), at + period, report
 end

@@ -23,8 +23,24 @@ local function log_first(value, from, to, is)
   return from
 end
 
+local function log_text(before, entries, time, total)
+  local last = time and struct.pack('>I7I3', time, math.fmod(total, 16777216)) or ''
+  return '1' .. struct.pack('>I3', before) .. entries .. last
+end
+
+-- Entries `from` to `to`, as they are.
+local function log_part(value, from, to)
+  return string.sub(value or '', 10 * from - 5, 10 * to + 4)
+end
+
+-- The units between two totals.
+local function log_units(before, total)
+  return math.fmod(total - before + 16777216, 16777216)
+end
+
 -- The first entry that still counts, the units before it, all units that count, the newest entry's time
--- and units, and the time to go by: a clock that went back stands at the newest entry.
+-- and total, and the time to go by: a clock that went back stands at the newest entry. If it went back by
+-- more than a period, all that counts was now, and the value to keep is returned, too.
 local function log_live(value, count, period)
   if count == 0 then return 1, 0, 0, 0, 0, now end
   local newest, total = log_entry(value, count)
@@ -32,10 +48,7 @@ local function log_live(value, count, period)
   local first = log_first(value, 1, count, function(time) return at - time < period end)
   local _, before = nil, struct.unpack('>I3', value, 2)
   if first > 1 then _, before = log_entry(value, first - 1) end
-  return first, before, math.fmod(total - before + 16777216, 16777216), newest, total, at
-end
-
-local function log_text(before, entries, time, total)
-  local last = time and struct.pack('>I7I3', time, total) or ''
-  return '1' .. struct.pack('>I3', before) .. entries .. last
+  local used = log_units(before, total)
+  if newest - now > period then return 1, 0, used, now, used, now, log_text(0, '', now, used) end
+  return first, before, used, newest, total, at
 end
