@@ -5,6 +5,8 @@
 
 mod abandoned;
 mod faults;
+mod held;
 mod program;
+mod releases;
 mod setup;
 mod stores;
