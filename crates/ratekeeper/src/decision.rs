@@ -191,6 +191,11 @@ impl Decision {
 impl fmt::Display for Decision {
     /// `allowed, 3 of 10 left`, `allowed after 2.0 s, 7 of 10 left` or `refused, retry in 0.9 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Source::FailedOpen => return f.write_str("allowed, the store is away"),
+            Source::FailedClosed => return f.write_str("refused, the store is away"),
+            _ => {}
+        }
         match self.retry_after() {
             Some(wait) => write!(f, "refused, retry in {}", Wait(wait)),
             None if self.is_never() => {

@@ -157,7 +157,7 @@ fn what_is_set_up_wrong_is_told_at_the_start() {
     let (code, told) = fails(&["serve", "--store", "postgres://user:hunter2@host/0"]);
     assert_eq!(code, Some(2));
     assert!(
-        told.contains("postgres://user:***@host/0") && told.contains("--store memory"),
+        told.contains("***@host/0") && !told.contains("hunter2") && told.contains("--store memory"),
         "{told}"
     );
 

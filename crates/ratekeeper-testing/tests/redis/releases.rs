@@ -69,6 +69,13 @@ async fn names_of_permits_and_reservations_are_apart() {
     assert_eq!(rule(&limiter).peek("alice").await.remaining(), 4);
 }
 
+/// As long as a permit.
+const ONES: [u8; 29] = {
+    let mut ones = [0xff; 29];
+    ones[0] = b'1';
+    ones
+};
+
 /// Values that no release writes, for the name of any bucket.
 const GARBAGE: [&[u8]; 12] = [
     b"",
@@ -82,7 +89,7 @@ const GARBAGE: [&[u8]; 12] = [
     b"2\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
     b"1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
     b"1\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-    b"1\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    &ONES,
 ];
 
 /// Goal: whatever a key holds, it is answered by the store, never as an outage, and others are as before.
@@ -105,7 +112,7 @@ async fn garbage_is_no_outage() {
             redis.ask(&["FLUSHALL"]);
             assert!(rule.check("alice").await.is_allowed());
             let keys = redis.ask(&["KEYS", "rk:*"]).list();
-            for key in keys.iter().map(|key| key.text()) {
+            for key in keys.iter().map(wire::Reply::text) {
                 wire::ask_bytes(redis.port(), &[b"SET", key.as_bytes(), value]).unwrap();
             }
             let from_store =

@@ -62,13 +62,13 @@ impl Observer for Errors {
     }
 }
 
-/// Waits until something holds, and panics if it does not within 30 seconds.
+/// Waits until something holds, for at most 30 seconds.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..300 {
-        if holds().await {
-            return;
+    let held = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("in 30 s it did not come to pass that {what}");
+    };
+    let held = tokio::time::timeout(Duration::from_secs(30), held).await;
+    assert!(held.is_ok(), "in 30 s it did not come to pass that {what}");
 }

@@ -17,7 +17,7 @@ use std::future::IntoFuture;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A reservation to be made; see [`Rule::reserve`].
+/// A reservation to be made; see [`Rule::reserve`](super::Rule::reserve).
 #[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
 pub struct Reserve<'a> {
     pub(super) limiter: &'a Arc<Inner>,

@@ -12,5 +12,7 @@ mod laws;
 mod limits;
 mod limiter;
 mod mistakes;
+#[cfg(feature = "redis")]
+mod shared;
 mod store;
 mod waiting;

@@ -147,7 +147,7 @@ async fn the_user_of_the_line_can_do_nothing_else() {
 }
 
 /// Goal: a user without a permission is told which, and what to do.
-/// Method: take away what `verify` needs.
+/// Method: take away what `verify` needs, and what its probe does.
 #[tokio::test]
 async fn a_missing_permission_is_told() {
     let server = Server::start(Kind::Redis);
@@ -156,6 +156,12 @@ async fn a_missing_permission_is_told() {
     let words =
         [&*place, "NOPERM", "'info'", "; give the user the commands and keys that docs/redis.md"];
     refused(as_user(&server.url()), Class::Denied, &words).await;
+    for word in ["+eval", "+time", "+set"] {
+        add_user(&server, word);
+        let error = verify(as_user(&server.url())).await.expect_err("something is missing");
+        let text = error.to_string();
+        assert!(text.contains(&place) && !text.contains(PASSWORD), "without {word}: {text}");
+    }
     add_user(&server, "");
     verify(as_user(&server.url())).await.unwrap();
 }

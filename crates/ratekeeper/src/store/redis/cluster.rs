@@ -45,6 +45,8 @@ struct Map {
 struct Refresh {
     running: bool,
     last: Option<Instant>,
+    /// Why nobody could tell the map, if so.
+    error: Option<StoreError>,
 }
 
 impl Cluster {
@@ -83,7 +85,8 @@ impl Cluster {
             }
             waited = true;
         }
-        Err(self.error("no server is known to have the slot"))
+        let known = lock(&self.refresh).error.clone();
+        Err(known.unwrap_or_else(|| self.error("no server is known to have the slot")))
     }
 
     /// Every server that has slots.
@@ -147,22 +150,27 @@ impl Cluster {
         true
     }
 
-    /// Asks one server after the other, those that work first.
-    async fn learn(&self) {
+    /// Asks one server after the other, those that work first; an error if none could tell.
+    async fn learn(&self) -> Option<StoreError> {
         let known = Arc::clone(&lock(&self.map));
         let mut links: Vec<(&Address, &Arc<Link>)> = known.links.iter().collect();
         links.sort_by_key(|(_, link)| link.is_open());
         let mut question = redis::cmd("CLUSTER");
         question.arg("SLOTS");
+        let mut failed = None;
         for (address, link) in links {
-            let answer = link.call(&question, false, Instant::now() + ASK).await;
-            let ranges =
-                answer.ok().and_then(|answer| ranges(&answer, address)).unwrap_or_default();
-            if !ranges.is_empty() {
-                *lock(&self.map) = Arc::new(self.map_of(&known, &ranges));
-                return;
+            match link.call(&question, false, Instant::now() + ASK).await {
+                Ok(answer) => {
+                    let ranges = ranges(&answer, address).unwrap_or_default();
+                    if !ranges.is_empty() {
+                        *lock(&self.map) = Arc::new(self.map_of(&known, &ranges));
+                        return None;
+                    }
+                }
+                Err(error) => failed = Some(error),
             }
         }
+        failed
     }
 
     fn map_of(&self, known: &Map, ranges: &[Range]) -> Map {
@@ -201,13 +209,16 @@ struct Refreshing(Arc<Cluster>);
 
 impl Refreshing {
     async fn run(self) {
-        self.0.learn().await;
+        let error = self.0.learn().await;
+        lock(&self.0.refresh).error = error;
     }
 }
 
 impl Drop for Refreshing {
     fn drop(&mut self) {
-        *lock(&self.0.refresh) = Refresh { running: false, last: Some(Instant::now()) };
+        let mut refresh = lock(&self.0.refresh);
+        (refresh.running, refresh.last) = (false, Some(Instant::now()));
+        drop(refresh);
         self.0.changed.notify_waiters();
     }
 }

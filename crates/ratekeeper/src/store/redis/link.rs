@@ -110,16 +110,15 @@ impl Link {
         asking: bool,
         deadline: Instant,
     ) -> Result<Value, StoreError> {
-        if self.breaker.is_open() {
-            Probing::start(self);
-            return Err(self.error(Class::Open, "failed a moment ago; it is being probed"));
-        }
-        let Ok(Ok(_room)) = timeout_at(deadline, self.room.acquire()).await else {
-            return Err(self.error(
-                Class::Busy,
-                format!("has {IN_FLIGHT} calls under way, which is the most"),
-            ));
+        self.not_open()?;
+        let room = timeout_at(deadline, self.room.acquire()).await;
+        let Some(_room) = room.ok().and_then(Result::ok).filter(|_| Instant::now() < deadline)
+        else {
+            let fault = format!("has {IN_FLIGHT} calls under way, which is the most");
+            return Err(self.error(Class::Busy, fault));
         };
+        // Those who had the room before may have found out that there is no use.
+        self.not_open()?;
         let loads = self.loads[script.number].load(Ordering::Acquire);
         let by_hash = script.by_hash(keys, args);
         let mut outcome = self.exchange(&by_hash, asking, deadline).await;
@@ -138,6 +137,15 @@ impl Link {
             self.judge(&outcome.answer);
         }
         outcome.answer
+    }
+
+    /// Says no while the breaker is open.
+    fn not_open(self: &Arc<Self>) -> Result<(), StoreError> {
+        if !self.breaker.is_open() {
+            return Ok(());
+        }
+        Probing::start(self);
+        Err(self.error(Class::Open, "failed a moment ago; it is being probed"))
     }
 
     /// Proves that the server does our work: it carries a probe out.
