@@ -1,6 +1,6 @@
 //! Ratekeeper beside its peers: the same work, interleaved in one run, told as ratios.
 //!
-//!     cargo run --release                 # everything, about fourteen minutes
+//!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own

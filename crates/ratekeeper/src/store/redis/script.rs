@@ -97,7 +97,7 @@ impl Scripts {
             true => include_str!("lua/clock_given.lua"),
             false => include_str!("lua/clock.lua"),
         };
-        let mut text = String::from(clock);
+        let mut text = String::from(clock) + include_str!("lua/get.lua");
         text += match charges {
             true => "local charge, turn = {}, 0\n",
             false => concat!("local back = {}\n", include_str!("lua/settled.lua")),

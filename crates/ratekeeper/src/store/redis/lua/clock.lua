@@ -5,10 +5,3 @@ local now = math.min(clock[1] * 1000000 + clock[2], 3872879627370495)
 local function keep(key, value, tick)
   redis.call('SET', key, value, 'PXAT', math.ceil(tick / 1000))
 end
--- What a key holds; nothing, and true, if it is something that is not a string.
-local function get(key)
-  local value = redis.pcall('GET', key)
-  if type(value) ~= 'table' then return value end
-  if string.find(value.err, 'WRONGTYPE', 1, true) then return nil, true end
-  error(value)
-end

@@ -4,10 +4,3 @@ local now = tonumber(ARGV[#ARGV])
 local function keep(key, value)
   redis.call('SET', key, value, 'PX', 600000)
 end
--- What a key holds; nothing, and true, if it is something that is not a string.
-local function get(key)
-  local value = redis.pcall('GET', key)
-  if type(value) ~= 'table' then return value end
-  if string.find(value.err, 'WRONGTYPE', 1, true) then return nil, true end
-  error(value)
-end
