@@ -59,7 +59,8 @@ impl Store {
                     Class::Connection | Class::Timeout | Class::Unavailable
                 ) =>
             {
-                let text = "until it is there, every rule does what it was told for that case";
+                let text =
+                    "until it is there, requests are admitted, and answers say `failed_open`";
                 let _ = writeln!(io::stderr(), "warning: {error}; {text}");
                 Ok(())
             }
@@ -72,7 +73,7 @@ impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Store::Memory => write!(f, "memory, {} keys at most", demo::KEYS_MAX),
-            Store::Redis(config) => write!(f, "{config}, shared with who uses it, too"),
+            Store::Redis(config) => write!(f, "{config}, shared by all servers that use it"),
         }
     }
 }
