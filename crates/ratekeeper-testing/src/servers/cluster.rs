@@ -31,7 +31,10 @@ impl Cluster {
         cluster.follow();
         for node in &cluster.nodes {
             node.wait_until("the cluster is well", || {
-                node.text(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+                // Without full coverage a server is well also before it knows who has the other slots.
+                let info = node.text(&["CLUSTER", "INFO"]);
+                info.contains("cluster_state:ok")
+                    && info.contains("cluster_slots_ok:16384")
                     && cluster.knows_all(node)
                     && !node.text(&["INFO", "replication"]).contains("master_link_status:down")
             });
