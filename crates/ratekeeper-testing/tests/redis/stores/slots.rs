@@ -45,7 +45,10 @@ async fn keys_of_different_slots(stand: &Stand, limiter: &Limiter, count: usize)
             break;
         }
     }
-    assert!(stand.names().is_empty(), "looks make nothing");
+    // A server that was slow for a moment is probed, by a key that ends at once.
+    let names = stand.names().into_iter().map(|name| String::from_utf8_lossy(&name).into_owned());
+    let made: Vec<String> = names.filter(|name| !name.ends_with("}probe")).collect();
+    assert!(made.is_empty(), "looks make nothing: {made:?}");
     keys
 }
 
