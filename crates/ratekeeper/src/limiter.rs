@@ -249,13 +249,13 @@ impl Inner {
     }
 
     /// One rule, many keys, each by itself; the clock is read once.
-    fn charge_each(&self, rule: &Compiled, fingerprints: &[u64], cost: u64) -> Vec<Decision> {
+    fn charge_each(&self, rule: &Compiled, keys: &[Who], cost: u64) -> Vec<Decision> {
         let now = self.clock.now();
         let decisions: Vec<Decision> = match &rule.meters[..] {
-            [meter] if rule.plain => self.store.charge_each(now, meter, fingerprints, cost),
+            [meter] if rule.plain => self.store.charge_each(now, meter, keys, cost),
             _ => {
-                let each = |fingerprint: &u64| self.charge_at(now, rule, *fingerprint, cost);
-                fingerprints.iter().map(each).collect()
+                let each = |who: &Who| self.charge_at(now, rule, who.local, cost);
+                keys.iter().map(each).collect()
             }
         };
         decisions.iter().for_each(|decision| self.observe(rule, decision, cost));

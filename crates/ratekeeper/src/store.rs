@@ -63,7 +63,12 @@ impl<'a> Charge<'a> {
 
     /// A look at the same bucket, which charges nothing.
     pub(crate) fn peek(&self) -> Charge<'a> {
-        Charge { cost: 0, ..*self }
+        self.for_units(0)
+    }
+
+    /// The same for another cost.
+    pub(crate) fn for_units(&self, cost: u64) -> Charge<'a> {
+        Charge { cost, ..*self }
     }
 
     /// The same charge to the bucket that newcomers to a full store share.

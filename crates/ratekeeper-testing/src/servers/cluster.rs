@@ -3,7 +3,7 @@
 //! Invariant: when it is returned, every server says that the cluster is well, and every replica has
 //! caught up: one that never has is never promoted.
 
-use super::{Kind, Server, free_port, wait_until};
+use super::{Kind, Server, wait_until};
 
 const SLOTS: usize = 16_384;
 
@@ -93,16 +93,7 @@ impl Cluster {
 }
 
 fn node(kind: Kind, options: &[&str]) -> Server {
-    let port = free_port().to_string();
-    let base = [
-        "--port",
-        &port,
-        "--bind",
-        "127.0.0.1",
-        "--save",
-        "",
-        "--appendonly",
-        "no",
+    let cluster = [
         "--cluster-enabled",
         "yes",
         "--cluster-config-file",
@@ -116,6 +107,5 @@ fn node(kind: Kind, options: &[&str]) -> Server {
         "--repl-ping-replica-period",
         "1",
     ];
-    let args = base.iter().chain(options).map(|text| (*text).to_owned()).collect();
-    Server::run(kind.program(), port.parse().expect("it is a port"), args)
+    Server::with(kind, &[&cluster[..], options].concat())
 }

@@ -140,8 +140,7 @@ impl CheckMany<'_> {
     }
 
     fn run(self) -> Vec<Decision> {
-        let fingerprints: Vec<u64> = self.keys.iter().map(|who| who.local).collect();
-        self.rule.limiter.charge_each(&self.rule.rule, &fingerprints, self.cost)
+        self.rule.limiter.charge_each(&self.rule.rule, &self.keys, self.cost)
     }
 }
 

@@ -46,18 +46,21 @@ impl<'a> Reserve<'a> {
     async fn run_shared(self, shared: &Shared) -> Hold {
         let Reserve { limiter, rules, units } = self;
         let admitted = limiter.admit_shared(shared, &rules, units, u64::MAX, Permits::Here).await;
-        let decisions = limiter.by_rule(&rules, &admitted.decisions, units);
-        let (limiter, receipts) = (Arc::clone(limiter), admitted.receipts);
-        let (rules, permit) = match admitted.backing {
+        let receipts = admitted.receipts;
+        let (own, permit) = match admitted.backing {
             Backing::Memory(own) => (own, None),
             Backing::Shared(id) => {
                 if !receipts.is_empty() && units > 0 {
                     limiter.keep_shared(shared, id, &rules, units);
                 }
-                (rules, Some(id))
+                (rules.clone(), Some(id))
             }
         };
-        Hold { limiter, decisions, rules, receipts, units, permit }
+        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new()));
+        let mut hold = Hold { limiter, decisions, rules: own, receipts, units, permit };
+        // Should the observer panic, the hold is there to give its permits back.
+        hold.decisions = hold.limiter.by_rule(&rules, &admitted.decisions, units);
+        hold
     }
 
     pub(super) fn run(self) -> Hold {

@@ -165,7 +165,7 @@ impl Inner {
             record.map(|ticks| Record { what: Held::Permit, id: id.get(), ticks, text: &text });
         let hold_most = if permits == Permits::Reserved { self.holds.time() } else { u64::MAX };
         let taken = Taken { id: id.get(), record, given: self.clock.now(), hold_most };
-        let under_way = longest.map(|_| UnderWay { limiter: self, id: id.get(), rules, cost });
+        let under_way = longest.map(|_| UnderWay { limiter: self, id: id.get(), rules });
         let charged = shared.redis.charge(&asks, taken).await;
         // What took too long, or was lost, may have been carried out.
         let unknown = |error: &StoreError| error.class().policy().retry == Again::Unsent;
@@ -245,7 +245,10 @@ impl Inner {
         }
         let (own, now) = (shared.shares(&self.secret).of(rules), self.clock.now());
         for charge in charges(&own, cost).iter().filter(|charge| charge.hold().is_none()) {
-            let _ = self.store.charge(now, charge);
+            let warm = self.store.charge(now, charge);
+            if warm.is_refused() && warm.remaining() > 0 {
+                let _ = self.store.charge(now, &charge.for_units(warm.remaining()));
+            }
         }
     }
 

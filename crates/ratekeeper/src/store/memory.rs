@@ -22,6 +22,7 @@ use super::{Charge, Meter, Receipt};
 use crate::algorithm::bucket::Arrival;
 use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use crate::decision::{Decision, Source};
+use crate::key::Who;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use budget::Budget;
 use shard::Shard;
@@ -174,20 +175,20 @@ impl Memory {
         &self,
         now: u64,
         meter: &Meter,
-        fingerprints: &[u64],
+        keys: &[Who],
         cost: u64,
     ) -> Vec<Decision> {
-        let mut decisions = Vec::with_capacity(fingerprints.len());
-        for batch in fingerprints.chunks(BATCH) {
+        let mut decisions = Vec::with_capacity(keys.len());
+        for batch in keys.chunks(BATCH) {
             // All lines are asked for before the first is needed, so that they arrive together.
             let mut tags = [None; BATCH];
-            for (tag, fingerprint) in tags.iter_mut().zip(batch) {
-                let charge = Charge::new(meter, *fingerprint, cost);
+            for (tag, who) in tags.iter_mut().zip(batch) {
+                let charge = Charge::new(meter, who.local, cost);
                 *tag = self.shard(&charge).first_tag(&charge);
             }
             black_box(tags.iter().flatten().fold(0, |sum, tag| sum ^ tag.load(Ordering::Relaxed)));
-            for fingerprint in batch {
-                decisions.push(self.charge(now, &Charge::new(meter, *fingerprint, cost)));
+            for who in batch {
+                decisions.push(self.charge(now, &Charge::new(meter, who.local, cost)));
             }
         }
         decisions

@@ -89,6 +89,30 @@ pub(crate) struct Charged {
     pub(crate) alien: usize,
 }
 
+/// One call of a script, whose keys have one tag.
+struct Call {
+    charges: bool,
+    tag: Tag,
+    given: u64,
+    deadline: Instant,
+    parts: Vec<Part>,
+    keys: Vec<Vec<u8>>,
+    args: Vec<Vec<u8>>,
+}
+
+impl Call {
+    fn new(charges: bool, tag: Tag, given: u64, deadline: Instant) -> Call {
+        let (parts, keys, args) = (Vec::new(), Vec::new(), Vec::new());
+        Call { charges, tag, given, deadline, parts, keys, args }
+    }
+
+    fn add(&mut self, part: Part, key: Vec<u8>, argument: Vec<u8>) {
+        self.parts.push(part);
+        self.keys.push(key);
+        self.args.push(argument);
+    }
+}
+
 impl Redis {
     /// With time that is given, the scripts take it from the caller: for tests.
     pub(crate) fn new(config: RedisConfig, given_time: bool) -> Redis {
@@ -118,7 +142,7 @@ impl Redis {
         each: &[(Ask<'_>, Back)],
         given: u64,
     ) -> Result<Vec<(bool, Decision)>, StoreError> {
-        let deadline = Instant::now() + self.config.deadline;
+        let deadline = self.deadline();
         let mut done = vec![None; each.len()];
         let asks: Vec<Ask<'_>> = each.iter().map(|(ask, _)| *ask).collect();
         let mut failed = Ok(());
@@ -139,25 +163,18 @@ impl Redis {
         (given, deadline): (u64, Instant),
         done: &mut [Option<(bool, Decision)>],
     ) -> Result<(), StoreError> {
-        let (mut keys, mut parts, mut args) = (Vec::new(), Vec::new(), Vec::new());
+        let mut call = Call::new(false, each[group[0]].0.tag(), given, deadline);
         for index in group {
             let (ask, back) = &each[*index];
             let meter = ask.charge.meter;
             let (part, argument) = ask::back(&meter.kind, meter.shown, *back);
-            keys.push(self.name(ask));
-            parts.push(part);
-            args.push(argument);
+            call.add(part, self.name(ask), argument);
         }
-        args.extend(self.time_argument(given));
-        let script = self.scripts.get(false, parts.iter().copied());
-        let tag = each[group[0]].0.tag();
-        let answer = self.topology.run(tag, script, (&keys, &args), deadline).await?;
-        let (now, rows) = read(answer).ok_or_else(|| self.unreadable())?;
-        for (place, (index, row)) in group.iter().zip(rows.chunks(2)).enumerate() {
+        let (now, rows) = self.run(&mut call).await?;
+        for ((index, row), part) in group.iter().zip(rows.chunks(2)).zip(&call.parts) {
             let [did, seen] = row else { return Err(self.unreadable()) };
             // What is reported of a bucket that was forgotten is what it held before.
-            let forgotten = parts[place] == Part::Plain;
-            let seen = if forgotten { &Seen::Nothing } else { seen };
+            let seen = if *part == Part::Plain { &Seen::Nothing } else { seen };
             let charge = each[*index].0.charge;
             let judged = ask::judge(&charge, 0, seen, now, 0);
             let mut verdict = judged.map_or(NOT_OURS, |(verdict, _)| verdict);
@@ -177,15 +194,12 @@ impl Redis {
         given: u64,
     ) -> Result<(), StoreError> {
         let taken = Taken { id, record: None, given, hold_most: u64::MAX };
-        let script = self.scripts.get(true, [Part::Permits].into_iter());
         let mut failed = Ok(());
         for ask in asks {
-            let deadline = Instant::now() + self.config.deadline;
-            let mut args = vec![ask::charge(&ask.charge, false, 0, &taken, 0)];
-            args.extend(self.time_argument(given));
-            let keys = [self.name(ask)];
-            let renewed = self.topology.run(ask.tag(), script, (&keys, &args), deadline).await;
-            failed = failed.and(renewed.map(|_| ()));
+            let mut call = Call::new(true, ask.tag(), given, self.deadline());
+            let argument = ask::charge(&ask.charge, false, 0, &taken, 0);
+            call.add(Part::Permits, self.name(ask), argument);
+            failed = failed.and(self.run(&mut call).await.map(|_| ()));
         }
         failed
     }
@@ -222,9 +236,19 @@ impl Redis {
         name::bucket(&self.config.prefix, ask.tag(), ask.hash())
     }
 
-    /// The time, where the scripts take it from the caller.
-    fn time_argument(&self, given: u64) -> Option<Vec<u8>> {
-        self.given_time.then(|| given.to_string().into_bytes())
+    /// Runs a script: the time, and what it reports.
+    async fn run(&self, call: &mut Call) -> Result<(u64, Vec<Seen>), StoreError> {
+        if self.given_time {
+            call.args.push(call.given.to_string().into_bytes());
+        }
+        let script = self.scripts.get(call.charges, call.parts.iter().copied());
+        let texts = (&call.keys[..], &call.args[..]);
+        let answer = self.topology.run(call.tag, script, texts, call.deadline).await?;
+        read(answer).ok_or_else(|| self.unreadable())
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.config.deadline
     }
 
     fn unreadable(&self) -> StoreError {

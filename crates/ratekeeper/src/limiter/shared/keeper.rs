@@ -46,13 +46,11 @@ struct Kept {
     runtime: Handle,
 }
 
-impl Kept {
-    /// The buckets of which something is held.
-    fn asks(&self) -> Vec<Ask<'_>> {
-        let mut asks = asks(&self.rules, self.cost, 0);
-        asks.retain(|ask| ask.charge.hold().is_some());
-        asks
-    }
+/// The buckets of rules of which something is held.
+fn permits(rules: &Asked, cost: u64) -> Vec<Ask<'_>> {
+    let mut asks = asks(rules, cost, 0);
+    asks.retain(|ask| ask.charge.hold().is_some());
+    asks
 }
 
 impl Inner {
@@ -80,26 +78,38 @@ impl Inner {
     /// Gives a permit of this identity back, without waiting for it.
     pub(in crate::limiter) fn let_go_shared(self: &Arc<Self>, shared: &Shared, id: u64) {
         let Some(kept) = lock(&shared.keeper.book).held.remove(&id) else { return };
+        self.free_later(&kept.runtime, id, kept.rules);
+    }
+
+    /// Gives back what has this identity, without waiting for it.
+    fn free_later(self: &Arc<Self>, runtime: &Handle, id: u64, rules: Vec<(Arc<Compiled>, Who)>) {
         let limiter = Arc::clone(self);
-        kept.runtime.clone().spawn(async move {
-            let Some(shared) = &limiter.shared else { return };
-            limiter.give_back_shared(shared, id, &kept).await;
+        runtime.spawn(async move {
+            if let Some(shared) = &limiter.shared {
+                limiter.free_shared(shared, id, &rules).await;
+            }
         });
     }
 
     async fn renew_shared(&self, shared: &Shared, id: u64, kept: &Kept) {
-        if let Err(error) = shared.redis.renew(&kept.asks(), id, self.clock.now()).await {
+        if let Err(error) =
+            shared.redis.renew(&permits(&kept.rules, kept.cost), id, self.clock.now()).await
+        {
             self.tell(&error);
         }
         // Dropped meanwhile, it may have been given back before it was renewed.
         if !lock(&shared.keeper.book).held.contains_key(&id) {
-            self.give_back_shared(shared, id, kept).await;
+            self.free_shared(shared, id, &kept.rules).await;
         }
     }
 
-    async fn give_back_shared(&self, shared: &Shared, id: u64, kept: &Kept) {
-        let each: Vec<_> = kept.asks().into_iter().map(|ask| (ask, Back::Release(id))).collect();
-        if let Err(error) = shared.redis.back(&each, self.clock.now()).await {
+    /// Gives back what has this identity of concurrency limits.
+    pub(super) async fn free_shared(&self, shared: &Shared, id: u64, rules: &Asked) {
+        let each: Vec<_> =
+            permits(rules, 0).into_iter().map(|ask| (ask, Back::Release(id))).collect();
+        if !each.is_empty()
+            && let Err(error) = shared.redis.back(&each, self.clock.now()).await
+        {
             self.tell(&error);
         }
     }
@@ -111,7 +121,6 @@ pub(super) struct UnderWay<'a> {
     pub(super) limiter: &'a Arc<Inner>,
     pub(super) id: u64,
     pub(super) rules: &'a Asked,
-    pub(super) cost: u64,
 }
 
 impl UnderWay<'_> {
@@ -123,17 +132,9 @@ impl UnderWay<'_> {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        let UnderWay { limiter, id, rules, cost } = self;
-        let Ok(runtime) = Handle::try_current() else { return };
-        let (limiter, id) = (Arc::clone(limiter), *id);
-        let (every, due) = (SHORTEST, Instant::now());
-        let kept =
-            Kept { rules: rules.to_vec(), cost: *cost, every, due, runtime: runtime.clone() };
-        runtime.spawn(async move {
-            if let Some(shared) = &limiter.shared {
-                limiter.give_back_shared(shared, id, &kept).await;
-            }
-        });
+        if let Ok(runtime) = Handle::try_current() {
+            self.limiter.free_later(&runtime, self.id, self.rules.to_vec());
+        }
     }
 }
 

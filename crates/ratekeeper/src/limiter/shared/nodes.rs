@@ -3,11 +3,12 @@
 //! Each holds a permit in the store, renewed every few seconds; those that are held are counted.
 //! Invariant: without an answer of the store the last count stays.
 
+use super::asks;
 use crate::key::Who;
 use crate::limit::Limit;
 use crate::limiter::compile::compile;
 use crate::limiter::{Compiled, Inner, OnStoreFailure};
-use crate::store::redis::{Ask, Taken};
+use crate::store::redis::Taken;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Weak};
@@ -90,18 +91,15 @@ impl Drop for Counting {
     }
 }
 
-fn rule(limiter: &Inner) -> Option<(Compiled, Who)> {
+fn rule(limiter: &Inner) -> Option<(Arc<Compiled>, Who)> {
     let limit = Limit::concurrent(MOST).hold(HOLDS).build().ok()?;
     let rule = compile(&limiter.secret, &NAME.into(), &[limit], OnStoreFailure::Allow);
-    Some((rule, limiter.secret.who(NAME)))
+    Some((Arc::new(rule), limiter.secret.who(NAME)))
 }
 
-async fn count(limiter: &Inner, (rule, who): &(Compiled, Who)) {
+async fn count(limiter: &Inner, rule: &(Arc<Compiled>, Who)) {
     let Some(shared) = &limiter.shared else { return };
-    let asks: Vec<Ask<'_>> = rule
-        .charges(who.local, 1)
-        .map(|charge| Ask { charge, who: who.shared, patience: 0 })
-        .collect();
+    let asks = asks(std::slice::from_ref(rule), 1, 0);
     let nodes = &shared.nodes;
     let taken =
         Taken { id: nodes.id, record: None, given: limiter.clock.now(), hold_most: u64::MAX };

@@ -9,7 +9,7 @@ use crate::key::Who;
 use crate::limiter::holds::Kept;
 use crate::limiter::{Compiled, Inner};
 use crate::name::HoldId;
-use crate::store::redis::{Ask, Back, Held, Record};
+use crate::store::redis::{Ask, Held, Record};
 use crate::store::{Receipt, Stamp};
 use std::sync::Arc;
 
@@ -68,14 +68,7 @@ impl Inner {
             return false;
         };
         self.settle_shared(shared, &kept.rules, &kept.receipts, actual).await;
-        let asks = asks(&kept.rules, 0, 0);
-        let held = asks.iter().filter(|ask| ask.charge.hold().is_some());
-        let each: Vec<_> = held.map(|ask| (*ask, Back::Release(permit))).collect();
-        if !each.is_empty()
-            && let Err(error) = shared.redis.back(&each, self.clock.now()).await
-        {
-            self.tell(&error);
-        }
+        self.free_shared(shared, permit, &kept.rules).await;
         true
     }
 

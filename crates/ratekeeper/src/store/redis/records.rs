@@ -6,8 +6,7 @@ use super::ask::{self, Seen};
 use super::error::StoreError;
 use super::name::{self, Held, Tag};
 use super::script::Part;
-use super::{Ask, Redis, read};
-use tokio::time::Instant;
+use super::{Ask, Call, Redis};
 
 /// What is held by name, to be noted with the charge.
 #[derive(Clone, Copy, Debug)]
@@ -28,16 +27,14 @@ impl Redis {
     /// Gives back a permit by name; `false` if there is none, or no longer.
     pub(crate) async fn release(&self, id: u64, given: u64) -> Result<bool, StoreError> {
         let Some(text) = self.take(Held::Permit, id, given).await? else { return Ok(false) };
-        let deadline = Instant::now() + self.config.deadline;
-        let script = self.scripts.get(false, [Part::Permits].into_iter());
+        let deadline = self.deadline();
         let mut released = false;
         // Permits of one record may be in several slots.
         for key in text.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()) {
-            let mut args = vec![ask::release(id)];
-            args.extend(self.time_argument(given));
             let tag = name::tag_of(key).ok_or_else(|| self.unreadable())?;
-            let answer = self.topology.run(tag, script, (&[key.to_vec()], &args), deadline).await?;
-            let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+            let mut call = Call::new(false, tag, given, deadline);
+            call.add(Part::Permits, key.to_vec(), ask::release(id));
+            let (_, rows) = self.run(&mut call).await?;
             released |= rows.first().is_some_and(|did| *did != Seen::Alien);
         }
         Ok(released)
@@ -45,13 +42,15 @@ impl Redis {
 
     /// Keeps a record by name.
     pub(crate) async fn keep(&self, record: Record<'_>, given: u64) -> Result<(), StoreError> {
-        let deadline = Instant::now() + self.config.deadline;
-        let script = self.scripts.get(true, [Part::Plain].into_iter());
-        let mut args = vec![ask::record(record.ticks, record.text)];
-        args.extend(self.time_argument(given));
-        let keys = [name::record(&self.config.prefix, record.what, record.id)];
-        let tag = Tag::of_id(record.id);
-        self.topology.run(tag, script, (&keys, &args), deadline).await.map(|_| ())
+        let mut call = Call::new(true, Tag::of_id(record.id), given, self.deadline());
+        self.add_record(&mut call, record);
+        self.run(&mut call).await.map(|_| ())
+    }
+
+    /// Adds a record to what a call charges.
+    pub(super) fn add_record(&self, call: &mut Call, record: Record<'_>) {
+        let key = name::record(&self.config.prefix, record.what, record.id);
+        call.add(Part::Plain, key, ask::record(record.ticks, record.text));
     }
 
     /// Takes a record out; `None` if there is none.
@@ -61,13 +60,10 @@ impl Redis {
         id: u64,
         given: u64,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let deadline = Instant::now() + self.config.deadline;
-        let script = self.scripts.get(false, [Part::Plain].into_iter());
-        let mut args = vec![vec![Part::Plain.letter(false)]];
-        args.extend(self.time_argument(given));
-        let keys = [name::record(&self.config.prefix, what, id)];
-        let answer = self.topology.run(Tag::of_id(id), script, (&keys, &args), deadline).await?;
-        let (_, rows) = read(answer).ok_or_else(|| self.unreadable())?;
+        let mut call = Call::new(false, Tag::of_id(id), given, self.deadline());
+        let key = name::record(&self.config.prefix, what, id);
+        call.add(Part::Plain, key, vec![Part::Plain.letter(false)]);
+        let (_, rows) = self.run(&mut call).await?;
         Ok(match rows.into_iter().nth(1) {
             Some(Seen::Text(text)) => Some(text),
             _ => None,

@@ -6,7 +6,7 @@
 use super::super::{Receipt, Stamp};
 use super::ask::{self, Back, Seen};
 use super::error::{Class, StoreError};
-use super::{Ask, Charged, Redis, Tag, Taken, read};
+use super::{Ask, Call, Charged, Record, Redis, Tag, Taken};
 use crate::algorithm::Verdict;
 use crate::decision::{Decision, Source};
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ pub(super) struct Request<'r, 'a> {
 impl<'r, 'a> Request<'r, 'a> {
     pub(super) fn new(redis: &'r Redis, asks: &[Ask<'a>], taken: Taken<'r>) -> Request<'r, 'a> {
         let (asks, owner) = merge_same(asks);
-        let deadline = Instant::now() + redis.config.deadline;
+        let deadline = redis.deadline();
         // What can never be admitted is not even tried: the buckets are only looked at.
         let refused = asks.iter().any(|ask| ask.charge.cost > ask.charge.meter.shown);
         let (groups, seen) = (redis.groups(&asks), vec![None; asks.len()]);
@@ -86,30 +86,23 @@ impl<'r, 'a> Request<'r, 'a> {
     async fn charge_group(&mut self, number: usize) -> Result<bool, StoreError> {
         let (redis, group) = (self.redis, &self.groups[number]);
         let (given, turn) = (self.taken.given, self.turn());
-        let (mut keys, mut args, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let tag = self.asks[group[0]].tag();
+        let mut call = Call::new(true, tag, given, self.deadline);
         for index in group {
             let ask = &self.asks[*index];
-            let charge = &ask.charge;
-            keys.push(redis.name(ask));
-            args.push(ask::charge(charge, self.refused, ask.patience, &self.taken, turn));
-            parts.push(ask::part_of(&charge.meter.kind));
+            let argument = ask::charge(&ask.charge, self.refused, ask.patience, &self.taken, turn);
+            call.add(ask::part_of(&ask.charge.meter.kind), redis.name(ask), argument);
         }
-        let tag = self.asks[group[0]].tag();
         let record = self.taken.record.filter(|record| {
             let here = redis.topology.together(Tag::of_id(record.id), tag);
             here && !self.refused && !self.apart
         });
         if let Some(record) = record {
-            keys.push(super::name::record(&redis.config.prefix, record.what, record.id));
-            args.push(ask::record(record.ticks + turn, record.text));
-            parts.push(super::script::Part::Plain);
+            redis.add_record(&mut call, Record { ticks: record.ticks + turn, ..record });
         }
-        args.extend(redis.time_argument(given));
-        let script = redis.scripts.get(true, parts.into_iter());
-        let answer = redis.topology.run(tag, script, (&keys, &args), self.deadline).await?;
-        let (now, rows) = read(answer).ok_or_else(|| redis.unreadable())?;
+        let (now, rows) = redis.run(&mut call).await?;
         let (admitted, rows) = rows.split_first().ok_or_else(|| redis.unreadable())?;
-        if rows.len() != keys.len() {
+        if rows.len() != call.keys.len() {
             return Err(redis.unreadable());
         }
         for (index, seen) in group.iter().zip(rows) {
