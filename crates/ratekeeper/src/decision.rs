@@ -3,11 +3,14 @@
 //! Invariant: a decision is complete whether it allows or refuses, and its figures are exact; a
 //! refusal is an answer, never an error.
 
+mod several;
+
+pub use several::{Decisions, RuleResult};
+pub(crate) use several::Label;
+
 use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use crate::name::PermitId;
 use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What [`Decision::limit`] and [`Decision::remaining`] say where nothing is limited.
@@ -229,46 +232,5 @@ impl fmt::Display for Wait {
         }
         let tenths = micros.div_ceil(100_000);
         write!(f, "{}.{} s", tenths / 10, tenths % 10)
-    }
-}
-
-/// The answer to one request under several rules, which pass or refuse together.
-///
-/// Reads as the [`Decision`] that speaks for all: of the rule that refuses for longest, or else of
-/// the one with the least left.
-#[derive(Clone, Debug)]
-#[must_use = "a decision that nobody looks at limits nothing"]
-pub struct Decisions {
-    decision: Decision,
-    decisive: usize,
-    results: Vec<(Arc<str>, Decision)>,
-}
-
-impl Decisions {
-    pub(crate) fn new(results: Vec<(Arc<str>, Decision)>) -> Decisions {
-        let found = Decision::decisive(results.iter().map(|(_, decision)| decision));
-        let (decisive, mut decision) =
-            found.map_or((0, Decision::UNLIMITED), |(index, decision)| (index, *decision));
-        results.iter().for_each(|(_, other)| decision.note_turn(other));
-        Decisions { decision, decisive, results }
-    }
-
-    /// The rule that speaks for all; `None` if no rule was asked.
-    pub fn rule(&self) -> Option<&str> {
-        self.results.get(self.decisive).map(|(rule, _)| &**rule)
-    }
-
-    /// Each rule's own answer, in the order asked. In a refused request a rule that would have
-    /// admitted it says so, and shows what is left without it, since nothing was charged.
-    pub fn results(&self) -> impl ExactSizeIterator<Item = (&str, &Decision)> {
-        self.results.iter().map(|(rule, decision)| (&**rule, decision))
-    }
-}
-
-impl Deref for Decisions {
-    type Target = Decision;
-
-    fn deref(&self) -> &Decision {
-        &self.decision
     }
 }

@@ -16,6 +16,9 @@
 //! which algorithm, with what answer, from which store, and the walk through all of it.
 #![forbid(unsafe_code)]
 
+pub mod request;
+pub mod identity;
+pub mod rule;
 pub mod key;
 pub mod limit;
 pub mod algorithm;
@@ -23,17 +26,21 @@ pub mod decision;
 mod name;
 mod store;
 pub mod limiter;
+mod fields;
 mod clock;
 mod sync;
 
 pub use algorithm::Algorithm;
 pub use clock::ManualClock;
-pub use decision::{Decision, Decisions, Source};
+pub use decision::{Decision, Decisions, RuleResult, Source};
 pub use key::Key;
+pub use identity::Identity;
 pub use limit::{Limit, LimitBuilder, LimitError};
 pub use limiter::{
     Hold, Limiter, NeedsAwait, Observer, OnStoreFailure, Permit, Rule, RuleError, UnknownRule,
 };
+pub use request::{Rejected, Request};
+pub use rule::RuleSet;
 pub use name::{HoldId, NotAName, PermitId};
 pub use store::memory::MemoryStats;
 #[cfg(feature = "redis")]

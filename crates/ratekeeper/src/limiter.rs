@@ -34,7 +34,7 @@ pub use rule::{Rule, UnknownRule};
 pub use wait::{Wait, Waiting};
 
 use crate::clock::{Clock, Watcher};
-use crate::decision::{Decision, Decisions};
+use crate::decision::{Decision, Decisions, Label, RuleResult};
 use crate::key::{Key, Secret, Who};
 use crate::name::{HoldId, PermitId};
 use crate::store::memory::{Memory, MemoryStats};
@@ -80,7 +80,7 @@ struct Inner {
 
 /// A rule, ready to run: one meter for each limit; none if it is unlimited.
 struct Compiled {
-    name: Arc<str>,
+    label: Arc<Label>,
     meters: Vec<Meter>,
     /// Whether all its limits are rates under which what is admitted passes at once.
     plain: bool,
@@ -240,12 +240,12 @@ impl Inner {
         let mut results = Vec::with_capacity(rules.len());
         for (rule, _) in rules {
             let (own, others) = rest.split_at(rule.meters.len());
-            let decision = Decision::together(own);
-            self.observe(rule, &decision, cost);
-            results.push((Arc::clone(&rule.name), decision));
+            let result = RuleResult::new(&rule.label, own, false);
+            self.observe(rule, &result, cost);
+            results.push(result);
             rest = others;
         }
-        Decisions::new(results)
+        Decisions::new(results, 1)
     }
 
     /// One rule, many keys, each by itself; the clock is read once.
@@ -264,6 +264,10 @@ impl Inner {
 }
 
 impl Compiled {
+    fn name(&self) -> &Arc<str> {
+        &self.label.id
+    }
+
     /// A charge for each limit.
     fn charges(&self, fingerprint: u64, cost: u64) -> impl Iterator<Item = Charge<'_>> {
         self.meters.iter().map(move |meter| Charge::new(meter, fingerprint, cost))

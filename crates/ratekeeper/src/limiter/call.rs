@@ -183,7 +183,7 @@ impl CheckAll<'_> {
 
 impl fmt::Debug for CheckAll<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rules.iter().map(|(rule, _)| &*rule.name);
+        let names = self.rules.iter().map(|(rule, _)| &**rule.name());
         f.debug_list().entries(names).finish()
     }
 }

@@ -3,6 +3,8 @@
 //! Invariant: a bucket's name is its rule and its shape; two limits never share one.
 
 use super::Compiled;
+use crate::decision::Label;
+use crate::fields::Policy;
 use crate::key::Secret;
 use crate::limit::{Limit, Shape};
 use crate::store::Meter;
@@ -29,7 +31,9 @@ pub(super) fn compile(
 ) -> Compiled {
     let meters = meters(secret, name, limits);
     let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
-    Compiled { name: Arc::clone(name), meters, plain, on_store_failure }
+    let policies = Policy::all(name, limits);
+    let label = Arc::new(Label { id: Arc::clone(name), name: Arc::clone(name), policies });
+    Compiled { label, meters, plain, on_store_failure }
 }
 
 /// One meter for each limit that limits. A bucket's name is its rule and its shape, so that a

@@ -56,7 +56,7 @@ impl<'a> Reserve<'a> {
                 (rules.clone(), Some(id))
             }
         };
-        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new()));
+        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new(), 1));
         let mut hold = Hold { limiter, decisions, rules: own, receipts, units, permit };
         // Should the observer panic, the hold is there to give its permits back.
         hold.decisions = hold.limiter.by_rule(&rules, &admitted.decisions, units);
@@ -68,7 +68,7 @@ impl<'a> Reserve<'a> {
         let charges = charges(&rules, units);
         let admitted = limiter.admit(&charges, None);
         drop(charges);
-        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new()));
+        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new(), 1));
         let mut hold = Hold {
             limiter,
             decisions,
@@ -86,7 +86,7 @@ impl<'a> Reserve<'a> {
 
 impl fmt::Debug for Reserve<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rules.iter().map(|(rule, _)| &*rule.name);
+        let names = self.rules.iter().map(|(rule, _)| &**rule.name());
         f.debug_list().entries(names).finish()
     }
 }

@@ -21,7 +21,7 @@ impl Inner {
     #[inline]
     pub(super) fn observe(&self, rule: &Compiled, decision: &Decision, cost: u64) {
         if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
-            observer.decided(&rule.name, decision);
+            observer.decided(rule.name(), decision);
         }
     }
 }

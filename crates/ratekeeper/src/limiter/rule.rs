@@ -30,7 +30,7 @@ impl Rule {
 
     /// The rule's name.
     pub fn name(&self) -> &str {
-        &self.rule.name
+        self.rule.name()
     }
 
     /// How long a permit by name is held if nobody gives it back, all of it; `None` if the rule has no
@@ -158,7 +158,7 @@ impl Rule {
 
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Rule").field(&self.rule.name).finish()
+        f.debug_tuple("Rule").field(self.rule.name()).finish()
     }
 }
 

@@ -127,7 +127,7 @@ impl Shares {
     /// Those of the rules that have a share.
     fn of(&self, rules: &Asked) -> Vec<(Arc<Compiled>, Who)> {
         let own = rules.iter().filter(|(rule, _)| rule.on_store_failure == OnStoreFailure::Local);
-        own.filter_map(|(rule, who)| Some((Arc::clone(self.rules.get(&rule.name)?), *who)))
+        own.filter_map(|(rule, who)| Some((Arc::clone(self.rules.get(rule.name())?), *who)))
             .collect()
     }
 }

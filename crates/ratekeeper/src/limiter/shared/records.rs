@@ -107,8 +107,8 @@ fn write(rules: &[(Arc<Compiled>, Who)], receipts: &[Receipt], permit: u64) -> V
     let mut receipts = receipts.iter();
     for (rule, who) in rules {
         // Names are short, and so are lists of limits: see the builder.
-        text.push(rule.name.len() as u8);
-        text.extend(rule.name.as_bytes());
+        text.push(rule.name().len() as u8);
+        text.extend(rule.name().as_bytes());
         text.extend(who.shared.to_be_bytes());
         text.extend((rule.meters.len() as u16).to_be_bytes());
         for (charge, receipt) in rule.charges(who.local, 0).zip(receipts.by_ref()) {
