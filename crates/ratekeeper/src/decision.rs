@@ -5,8 +5,8 @@
 
 mod several;
 
-pub use several::{Decisions, RuleResult};
 pub(crate) use several::Label;
+pub use several::{Decisions, RuleResult};
 
 use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use crate::name::PermitId;

@@ -33,15 +33,15 @@ mod sync;
 pub use algorithm::Algorithm;
 pub use clock::ManualClock;
 pub use decision::{Decision, Decisions, RuleResult, Source};
-pub use key::Key;
 pub use identity::Identity;
+pub use key::Key;
 pub use limit::{Limit, LimitBuilder, LimitError};
 pub use limiter::{
     Hold, Limiter, NeedsAwait, Observer, OnStoreFailure, Permit, Rule, RuleError, UnknownRule,
 };
+pub use name::{HoldId, NotAName, PermitId};
 pub use request::{Rejected, Request};
 pub use rule::RuleSet;
-pub use name::{HoldId, NotAName, PermitId};
 pub use store::memory::MemoryStats;
 #[cfg(feature = "redis")]
 pub use store::redis::{RedisConfig, StoreError};

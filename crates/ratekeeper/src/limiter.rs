@@ -89,6 +89,14 @@ struct Compiled {
     on_store_failure: OnStoreFailure,
 }
 
+/// A rule, the key that is asked under it, and what it is charged.
+#[derive(Clone)]
+struct Asked {
+    rule: Arc<Compiled>,
+    who: Who,
+    cost: u64,
+}
+
 impl Limiter {
     /// A limiter whose state is in this process, in bounded memory.
     pub fn memory() -> Builder {
@@ -139,9 +147,9 @@ impl Limiter {
     ) -> Result<CheckAll<'_>, UnknownRule> {
         let mut rules = Vec::new();
         for (name, key) in asked {
-            rules.push((self.find(name)?, self.0.secret.who(&key)));
+            rules.push(Asked { rule: self.find(name)?, who: self.0.secret.who(&key), cost: 1 });
         }
-        Ok(CheckAll { limiter: &self.0, rules, cost: 1 })
+        Ok(CheckAll { limiter: &self.0, rules })
     }
 
     /// Reserves units under several rules, each for a key of its own: all of them hold, or none does.
@@ -151,7 +159,7 @@ impl Limiter {
         asked: impl IntoIterator<Item = (&'a str, K)>,
         units: u64,
     ) -> Result<Reserve<'_>, UnknownRule> {
-        let CheckAll { limiter, rules, .. } = self.check_all(asked)?;
+        let CheckAll { limiter, rules } = self.check_all(asked)?.cost(units);
         Ok(Reserve { limiter, rules, units })
     }
 
@@ -220,28 +228,23 @@ impl Inner {
     }
 
     /// Several rules, each with a key, as one decision.
-    fn charge_all(&self, rules: &[(Arc<Compiled>, Who)], cost: u64) -> Decisions {
-        let charges = charges(rules, cost);
-        let decisions = match rules.iter().all(|(rule, _)| rule.plain) {
+    fn charge_all(&self, rules: &[Asked]) -> Decisions {
+        let charges = charges(rules);
+        let decisions = match rules.iter().all(|asked| asked.rule.plain) {
             true => self.store.charge_all(self.clock.now(), &charges).0,
             false => self.admit_by_name(&charges, None).decisions,
         };
-        self.by_rule(rules, &decisions, cost)
+        self.by_rule(rules, &decisions)
     }
 
     /// The decisions of all limits as those of their rules.
-    fn by_rule(
-        &self,
-        rules: &[(Arc<Compiled>, Who)],
-        decisions: &[Decision],
-        cost: u64,
-    ) -> Decisions {
+    fn by_rule(&self, rules: &[Asked], decisions: &[Decision]) -> Decisions {
         let mut rest = decisions;
         let mut results = Vec::with_capacity(rules.len());
-        for (rule, _) in rules {
+        for Asked { rule, cost, .. } in rules {
             let (own, others) = rest.split_at(rule.meters.len());
             let result = RuleResult::new(&rule.label, own, false);
-            self.observe(rule, &result, cost);
+            self.observe(rule, &result, *cost);
             results.push(result);
             rest = others;
         }
@@ -274,8 +277,9 @@ impl Compiled {
     }
 }
 
-fn charges(rules: &[(Arc<Compiled>, Who)], cost: u64) -> Vec<Charge<'_>> {
-    rules.iter().flat_map(|(rule, who)| rule.charges(who.local, cost)).collect()
+/// A charge for each limit of each rule.
+fn charges(rules: &[Asked]) -> Vec<Charge<'_>> {
+    rules.iter().flat_map(|asked| asked.rule.charges(asked.who.local, asked.cost)).collect()
 }
 
 /// When time is moved by hand, those are woken whose time has come.

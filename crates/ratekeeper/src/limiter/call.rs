@@ -5,7 +5,7 @@
 use super::answer::{Answer, NeedsAwait, awaitable};
 #[cfg(feature = "redis")]
 use super::shared::{Permits, Shared};
-use super::{Compiled, Inner, Rule};
+use super::{Asked, Inner, Rule};
 use crate::decision::{Decision, Decisions};
 use crate::key::Who;
 use crate::name::PermitId;
@@ -44,11 +44,13 @@ impl Call<'_> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Decision {
         let Call { rule: Rule { limiter, rule }, who, action } = self;
-        let rule = (Arc::clone(rule), who);
+        let asked = |cost| Asked { rule: Arc::clone(rule), who, cost };
         match action {
-            Action::Charge(cost) => charge_one(limiter, shared, &rule, cost).await,
-            Action::Peek => charge_one(limiter, shared, &rule, 0).await,
-            Action::Refund(_) | Action::Reset => limiter.change_shared(shared, &rule, action).await,
+            Action::Charge(cost) => charge_one(limiter, shared, asked(cost)).await,
+            Action::Peek => charge_one(limiter, shared, asked(0)).await,
+            Action::Refund(_) | Action::Reset => {
+                limiter.change_shared(shared, &asked(0), action).await
+            }
         }
     }
 
@@ -132,7 +134,8 @@ impl CheckMany<'_> {
         let mut decisions = Vec::with_capacity(self.keys.len());
         for part in self.keys.chunks(AT_ONCE) {
             let each = part.iter().map(|who| async {
-                charge_one(limiter, shared, &(Arc::clone(rule), *who), self.cost).await
+                let asked = Asked { rule: Arc::clone(rule), who: *who, cost: self.cost };
+                charge_one(limiter, shared, asked).await
             });
             decisions.extend(futures_util::future::join_all(each).await);
         }
@@ -148,14 +151,13 @@ impl CheckMany<'_> {
 #[must_use = "a check does nothing unless it is awaited, or run by `try_now`"]
 pub struct CheckAll<'a> {
     pub(super) limiter: &'a Arc<Inner>,
-    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
-    pub(super) cost: u64,
+    pub(super) rules: Vec<Asked>,
 }
 
 impl CheckAll<'_> {
     /// Units that the request takes under each rule.
     pub fn cost(mut self, cost: u64) -> Self {
-        self.cost = cost;
+        self.rules.iter_mut().for_each(|asked| asked.cost = cost);
         self
     }
 
@@ -171,19 +173,19 @@ impl CheckAll<'_> {
 
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Decisions {
-        let CheckAll { limiter, rules, cost } = &self;
-        let admitted = limiter.admit_shared(shared, rules, *cost, u64::MAX, Permits::ByName).await;
-        limiter.by_rule(rules, &admitted.decisions, *cost)
+        let CheckAll { limiter, rules } = &self;
+        let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
+        limiter.by_rule(rules, &admitted.decisions)
     }
 
     fn run(self) -> Decisions {
-        self.limiter.charge_all(&self.rules, self.cost)
+        self.limiter.charge_all(&self.rules)
     }
 }
 
 impl fmt::Debug for CheckAll<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rules.iter().map(|(rule, _)| &**rule.name());
+        let names = self.rules.iter().map(|asked| &**asked.rule.name());
         f.debug_list().entries(names).finish()
     }
 }
@@ -230,16 +232,11 @@ impl fmt::Debug for Release<'_> {
 const AT_ONCE: usize = 128;
 
 #[cfg(feature = "redis")]
-async fn charge_one(
-    limiter: &Arc<Inner>,
-    shared: &Shared,
-    rule: &(Arc<Compiled>, Who),
-    cost: u64,
-) -> Decision {
-    let rules = std::slice::from_ref(rule);
-    let admitted = limiter.admit_shared(shared, rules, cost, u64::MAX, Permits::ByName).await;
+async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Asked) -> Decision {
+    let rules = std::slice::from_ref(&asked);
+    let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
     let decision = Decision::together(&admitted.decisions);
-    limiter.observe(&rule.0, &decision, cost);
+    limiter.observe(&asked.rule, &decision, asked.cost);
     decision
 }
 

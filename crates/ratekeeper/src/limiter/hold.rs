@@ -8,9 +8,8 @@ use super::holds::ByName;
 use super::permit::{held, release};
 #[cfg(feature = "redis")]
 use super::shared::{Backing, Permits, Shared};
-use super::{Compiled, Inner, charges};
+use super::{Asked, Inner, charges};
 use crate::decision::Decisions;
-use crate::key::Who;
 use crate::store::Receipt;
 use std::fmt;
 use std::future::IntoFuture;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 #[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
 pub struct Reserve<'a> {
     pub(super) limiter: &'a Arc<Inner>,
-    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
+    pub(super) rules: Vec<Asked>,
     pub(super) units: u64,
 }
 
@@ -45,13 +44,13 @@ impl<'a> Reserve<'a> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Hold {
         let Reserve { limiter, rules, units } = self;
-        let admitted = limiter.admit_shared(shared, &rules, units, u64::MAX, Permits::Here).await;
+        let admitted = limiter.admit_shared(shared, &rules, u64::MAX, Permits::Here).await;
         let receipts = admitted.receipts;
         let (own, permit) = match admitted.backing {
             Backing::Memory(own) => (own, None),
             Backing::Shared(id) => {
                 if !receipts.is_empty() && units > 0 {
-                    limiter.keep_shared(shared, id, &rules, units);
+                    limiter.keep_shared(shared, id, &rules);
                 }
                 (rules.clone(), Some(id))
             }
@@ -59,13 +58,13 @@ impl<'a> Reserve<'a> {
         let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new(), 1));
         let mut hold = Hold { limiter, decisions, rules: own, receipts, units, permit };
         // Should the observer panic, the hold is there to give its permits back.
-        hold.decisions = hold.limiter.by_rule(&rules, &admitted.decisions, units);
+        hold.decisions = hold.limiter.by_rule(&rules, &admitted.decisions);
         hold
     }
 
     pub(super) fn run(self) -> Hold {
         let Reserve { limiter, rules, units } = self;
-        let charges = charges(&rules, units);
+        let charges = charges(&rules);
         let admitted = limiter.admit(&charges, None);
         drop(charges);
         let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new(), 1));
@@ -79,14 +78,14 @@ impl<'a> Reserve<'a> {
             permit: None,
         };
         // Should the observer panic, the hold is there to give its permits back.
-        hold.decisions = hold.limiter.by_rule(&hold.rules, &admitted.decisions, units);
+        hold.decisions = hold.limiter.by_rule(&hold.rules, &admitted.decisions);
         hold
     }
 }
 
 impl fmt::Debug for Reserve<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rules.iter().map(|(rule, _)| &**rule.name());
+        let names = self.rules.iter().map(|asked| &**asked.rule.name());
         f.debug_list().entries(names).finish()
     }
 }
@@ -100,7 +99,7 @@ impl fmt::Debug for Reserve<'_> {
 pub struct Hold {
     limiter: Arc<Inner>,
     pub(super) decisions: Decisions,
-    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
+    pub(super) rules: Vec<Asked>,
     /// One for each limit of each rule; none if they refused.
     pub(super) receipts: Vec<Receipt>,
     units: u64,
@@ -198,18 +197,13 @@ impl Settle {
 
 impl Inner {
     /// Gives back what is held of concurrency limits.
-    pub(super) fn release_all(&self, rules: &[(Arc<Compiled>, Who)], receipts: &[Receipt]) {
-        release(&self.store, &held(&charges(rules, 0), receipts));
+    pub(super) fn release_all(&self, rules: &[Asked], receipts: &[Receipt]) {
+        release(&self.store, &held(&charges(rules), receipts));
     }
 
     /// Settles what rules were charged at what was really used. Permits are not settled.
-    pub(super) fn settle_all(
-        &self,
-        rules: &[(Arc<Compiled>, Who)],
-        receipts: &[Receipt],
-        actual: u64,
-    ) {
-        let charges = charges(rules, 0);
+    pub(super) fn settle_all(&self, rules: &[Asked], receipts: &[Receipt], actual: u64) {
+        let charges = charges(rules);
         for (index, count) in merged(receipts) {
             if charges[index].hold().is_none() {
                 let actual = actual.saturating_mul(count);

@@ -9,9 +9,8 @@ use super::hold::Reserve;
 use super::named::Named;
 #[cfg(feature = "redis")]
 use super::shared::Shared;
-use super::{Compiled, Inner};
+use super::{Asked, Inner};
 use crate::decision::Decisions;
-use crate::key::Who;
 use crate::name::HoldId;
 use crate::store::{Meter, Receipt};
 use std::fmt;
@@ -36,7 +35,7 @@ pub(super) struct Holds {
 
 /// A reservation without its limiter, which it is a part of.
 pub(super) struct Kept {
-    pub(super) rules: Vec<(Arc<Compiled>, Who)>,
+    pub(super) rules: Vec<Asked>,
     pub(super) receipts: Vec<Receipt>,
 }
 
@@ -54,8 +53,9 @@ impl Holds {
 
     /// How long one is kept: from its turn on for as long as its permits are held, but no longer than
     /// any.
-    pub(super) fn ticks(&self, rules: &[(Arc<Compiled>, Who)], decisions: &Decisions) -> u64 {
-        let permits = rules.iter().flat_map(|(rule, _)| &rule.meters).filter_map(Meter::hold).max();
+    pub(super) fn ticks(&self, rules: &[Asked], decisions: &Decisions) -> u64 {
+        let permits =
+            rules.iter().flat_map(|asked| &asked.rule.meters).filter_map(Meter::hold).max();
         let turn = decisions.delay().unwrap_or_default();
         let turn = u64::try_from(turn.as_micros()).unwrap_or(u64::MAX / 4);
         permits.map_or(self.time, |permits| permits.min(self.time)).saturating_add(turn)
@@ -117,8 +117,8 @@ impl ByName<'_> {
 
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Result<Reserved, HoldsFull> {
-        let Reserve { limiter, rules, units } = self.0;
-        let (decisions, made) = limiter.reserve_by_name(shared, rules, units).await;
+        let Reserve { limiter, rules, .. } = self.0;
+        let (decisions, made) = limiter.reserve_by_name(shared, rules).await;
         let hold = match made {
             Some(Ok(hold)) => Some(hold),
             // Without the store it is kept here, if there is room.

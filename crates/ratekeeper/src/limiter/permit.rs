@@ -4,9 +4,9 @@
 
 use super::answer::{Answer, NeedsAwait, awaitable};
 #[cfg(feature = "redis")]
-use super::charges;
-#[cfg(feature = "redis")]
 use super::shared::{Backing, Permits, Shared};
+#[cfg(feature = "redis")]
+use super::{Asked, charges};
 use super::{Inner, Rule};
 use crate::decision::Decision;
 use crate::key::Who;
@@ -48,14 +48,14 @@ impl<'a> Acquire<'a> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Permit<'a> {
         let Acquire { rule: Rule { limiter, rule }, who, cost } = self;
-        let rules = [(Arc::clone(rule), who)];
-        let admitted = limiter.admit_shared(shared, &rules, cost, u64::MAX, Permits::Here).await;
+        let rules = [Asked { rule: Arc::clone(rule), who, cost }];
+        let admitted = limiter.admit_shared(shared, &rules, u64::MAX, Permits::Here).await;
         let decision = Decision::together(&admitted.decisions);
         let held = match admitted.backing {
             _ if admitted.receipts.is_empty() || cost == 0 => Held::Nothing,
-            Backing::Memory(own) => Held::Several(held(&charges(&own, cost), &admitted.receipts)),
+            Backing::Memory(own) => Held::Several(held(&charges(&own), &admitted.receipts)),
             Backing::Shared(id) => {
-                limiter.keep_shared(shared, id, &rules, cost);
+                limiter.keep_shared(shared, id, &rules);
                 Held::Shared(id)
             }
         };

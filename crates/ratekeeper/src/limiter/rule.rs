@@ -8,7 +8,7 @@ use super::call::{Action, Call, Check, CheckMany};
 use super::hold::Reserve;
 use super::permit::Acquire;
 use super::wait::Wait;
-use super::{Compiled, Inner};
+use super::{Asked, Compiled, Inner};
 use crate::decision::Decision;
 use crate::key::Key;
 use crate::store::Meter;
@@ -118,7 +118,8 @@ impl Rule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reserve(&self, key: impl Key, units: u64) -> Reserve<'_> {
-        let rules = vec![(Arc::clone(&self.rule), self.limiter.secret.who(&key))];
+        let who = self.limiter.secret.who(&key);
+        let rules = vec![Asked { rule: Arc::clone(&self.rule), who, cost: units }];
         Reserve { limiter: &self.limiter, rules, units }
     }
 

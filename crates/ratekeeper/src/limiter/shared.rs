@@ -13,9 +13,9 @@ mod waiting;
 pub(super) use waiting::Stage;
 
 use super::compile::compile;
-use super::{Compiled, Inner, OnStoreFailure, charges};
+use super::{Asked, Compiled, Inner, OnStoreFailure, charges};
 use crate::decision::{Decision, Source};
-use crate::key::{Secret, Who};
+use crate::key::Secret;
 use crate::limit::Limit;
 use crate::name::PermitId;
 use crate::store::Receipt;
@@ -48,9 +48,6 @@ struct Shares {
     rules: HashMap<Arc<str>, Arc<Compiled>>,
 }
 
-/// Rules with the keys that are asked under them.
-pub(super) type Asked = [(Arc<Compiled>, Who)];
-
 /// How permits are held that a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Permits {
@@ -74,7 +71,7 @@ pub(super) struct Admitted {
 /// Where something is charged, and can be settled.
 pub(super) enum Backing {
     /// In memory, under these rules.
-    Memory(Vec<(Arc<Compiled>, Who)>),
+    Memory(Vec<Asked>),
     /// In the shared store; permits have this identity.
     Shared(u64),
 }
@@ -125,19 +122,29 @@ impl Shares {
     }
 
     /// Those of the rules that have a share.
-    fn of(&self, rules: &Asked) -> Vec<(Arc<Compiled>, Who)> {
-        let own = rules.iter().filter(|(rule, _)| rule.on_store_failure == OnStoreFailure::Local);
-        own.filter_map(|(rule, who)| Some((Arc::clone(self.rules.get(rule.name())?), *who)))
-            .collect()
+    fn of(&self, rules: &[Asked]) -> Vec<Asked> {
+        let own = rules.iter().filter(|asked| asked.is_local());
+        own.filter_map(|asked| {
+            let rule = Arc::clone(self.rules.get(asked.rule.name())?);
+            Some(Asked { rule, who: asked.who, cost: asked.cost })
+        })
+        .collect()
     }
 }
 
 /// A charge for each limit of each rule; the caller waits for a turn no longer than `patience`.
-fn asks(rules: &Asked, cost: u64, patience: u64) -> Vec<Ask<'_>> {
-    let each = rules.iter().flat_map(|(rule, who)| {
-        rule.charges(who.local, cost).map(|charge| Ask { charge, who: who.shared, patience })
+fn asks(rules: &[Asked], patience: u64) -> Vec<Ask<'_>> {
+    let each = rules.iter().flat_map(|Asked { rule, who, cost }| {
+        rule.charges(who.local, *cost).map(move |charge| Ask { charge, who: who.shared, patience })
     });
     each.collect()
+}
+
+impl Asked {
+    /// Whether each server has a share while the store is away.
+    fn is_local(&self) -> bool {
+        self.rule.on_store_failure == OnStoreFailure::Local
+    }
 }
 
 impl Inner {
@@ -145,17 +152,16 @@ impl Inner {
     pub(super) async fn admit_shared(
         self: &Arc<Self>,
         shared: &Shared,
-        rules: &Asked,
-        cost: u64,
+        rules: &[Asked],
         patience: u64,
         permits: Permits,
     ) -> Admitted {
-        let asks = asks(rules, cost, patience);
+        let asks = asks(rules, patience);
         let Some(first) = asks.first() else {
             return Admitted::nowhere(Vec::new());
         };
         shared.nodes.keep(self);
-        let held = asks.iter().filter(|ask| ask.charge.hold().is_some() && cost > 0);
+        let held = asks.iter().filter(|ask| ask.charge.hold().is_some() && ask.charge.cost() > 0);
         let id = shared.id(held.clone().next().unwrap_or(first).tag(), permits);
         let mut text = Vec::new();
         held.clone().for_each(|ask| shared.redis.note(ask, &mut text));
@@ -179,7 +185,7 @@ impl Inner {
                     self.tell(&shared.redis.alien());
                 }
                 if !receipts.is_empty() {
-                    self.keep_warm(shared, rules, cost);
+                    self.keep_warm(shared, rules);
                     let named = |_: &u64| record.is_some();
                     for (ask, decision) in asks.iter().zip(&mut decisions) {
                         decision.permit = ask.charge.hold().filter(named).map(|_| PermitId(id));
@@ -190,7 +196,7 @@ impl Inner {
             Err(error) => {
                 self.tell(&error);
                 match error.class().policy().decision {
-                    Outcome::Outage => self.admit_without(shared, rules, cost, permits),
+                    Outcome::Outage => self.admit_without(shared, rules, permits),
                     Outcome::Refused => {
                         Admitted::nowhere(asks.iter().map(|ask| ask.charge.refused()).collect())
                     }
@@ -200,16 +206,14 @@ impl Inner {
     }
 
     /// Decides without the store: each rule does what it was told.
-    fn admit_without(
-        &self,
-        shared: &Shared,
-        rules: &Asked,
-        cost: u64,
-        permits: Permits,
-    ) -> Admitted {
+    fn admit_without(&self, shared: &Shared, rules: &[Asked], permits: Permits) -> Admitted {
         let own = shared.shares(&self.secret).of(rules);
-        let denied = rules.iter().any(|(rule, _)| rule.on_store_failure == OnStoreFailure::Deny);
-        let charges = charges(&own, if denied { 0 } else { cost });
+        let denies = |asked: &Asked| asked.rule.on_store_failure == OnStoreFailure::Deny;
+        let denied = rules.iter().any(denies);
+        let mut charges = charges(&own);
+        if denied {
+            charges.iter_mut().for_each(|charge| *charge = charge.peek());
+        }
         let admitted = match permits {
             Permits::ByName => self.admit_by_name(&charges, None),
             Permits::Here | Permits::Reserved => self.admit(&charges, None),
@@ -217,11 +221,11 @@ impl Inner {
         drop(charges);
         let mut local = admitted.decisions.iter();
         let mut decisions = Vec::new();
-        for (rule, _) in rules {
+        for Asked { rule, cost, .. } in rules {
             for _ in &rule.meters {
                 decisions.push(match rule.on_store_failure {
                     OnStoreFailure::Allow => Decision::FAILED_OPEN,
-                    OnStoreFailure::Deny if cost == 0 => Decision::FAILED_OPEN,
+                    OnStoreFailure::Deny if *cost == 0 => Decision::FAILED_OPEN,
                     OnStoreFailure::Deny => Decision::FAILED_CLOSED,
                     OnStoreFailure::Local => {
                         local.next().map_or(Decision::FAILED_OPEN, |decision| Decision {
@@ -238,13 +242,12 @@ impl Inner {
 
     /// Charges what the store admitted to this server's own share, so that it is in step if the store
     /// goes away. What does not fit has used the share up.
-    fn keep_warm(&self, shared: &Shared, rules: &Asked, cost: u64) {
-        if cost == 0 || rules.iter().all(|(rule, _)| rule.on_store_failure != OnStoreFailure::Local)
-        {
+    fn keep_warm(&self, shared: &Shared, rules: &[Asked]) {
+        if !rules.iter().any(|asked| asked.cost > 0 && asked.is_local()) {
             return;
         }
         let (own, now) = (shared.shares(&self.secret).of(rules), self.clock.now());
-        for charge in charges(&own, cost).iter().filter(|charge| charge.hold().is_none()) {
+        for charge in charges(&own).iter().filter(|charge| charge.hold().is_none()) {
             let warm = self.store.charge(now, charge);
             if warm.is_refused() && warm.remaining() > 0 {
                 let _ = self.store.charge(now, &charge.for_units(warm.remaining()));

@@ -4,9 +4,8 @@
 //! Invariant: one task renews them all, and ends when there are none; a process that dies renews none,
 //! and its permits end with their time.
 
-use super::{Asked, Shared, asks};
-use crate::key::Who;
-use crate::limiter::{Compiled, Inner};
+use super::{Shared, asks};
+use crate::limiter::{Asked, Inner};
 use crate::store::Meter;
 use crate::store::redis::{Ask, Back};
 use crate::sync::{Mutex, lock};
@@ -39,16 +38,15 @@ struct Book {
 
 #[derive(Clone)]
 struct Kept {
-    rules: Vec<(Arc<Compiled>, Who)>,
-    cost: u64,
+    rules: Vec<Asked>,
     every: Duration,
     due: Instant,
     runtime: Handle,
 }
 
 /// The buckets of rules of which something is held.
-fn permits(rules: &Asked, cost: u64) -> Vec<Ask<'_>> {
-    let mut asks = asks(rules, cost, 0);
+fn permits(rules: &[Asked]) -> Vec<Ask<'_>> {
+    let mut asks = asks(rules, 0);
     asks.retain(|ask| ask.charge.hold().is_some());
     asks
 }
@@ -59,14 +57,13 @@ impl Inner {
         self: &Arc<Self>,
         shared: &Shared,
         id: u64,
-        rules: &[(Arc<Compiled>, Who)],
-        cost: u64,
+        rules: &[Asked],
     ) {
-        let holds = rules.iter().flat_map(|(rule, _)| &rule.meters).filter_map(Meter::hold);
+        let holds = rules.iter().flat_map(|asked| &asked.rule.meters).filter_map(Meter::hold);
         let Some(hold) = holds.min() else { return };
         let every = Duration::from_micros(hold / 3).max(SHORTEST);
         let (due, runtime) = (Instant::now() + every, Handle::current());
-        let kept = Kept { rules: rules.to_vec(), cost, every, due, runtime };
+        let kept = Kept { rules: rules.to_vec(), every, due, runtime };
         let mut book = lock(&shared.keeper.book);
         book.held.insert(id, kept);
         shared.keeper.sooner.notify_one();
@@ -82,7 +79,7 @@ impl Inner {
     }
 
     /// Gives back what has this identity, without waiting for it.
-    fn free_later(self: &Arc<Self>, runtime: &Handle, id: u64, rules: Vec<(Arc<Compiled>, Who)>) {
+    fn free_later(self: &Arc<Self>, runtime: &Handle, id: u64, rules: Vec<Asked>) {
         let limiter = Arc::clone(self);
         runtime.spawn(async move {
             if let Some(shared) = &limiter.shared {
@@ -92,9 +89,7 @@ impl Inner {
     }
 
     async fn renew_shared(&self, shared: &Shared, id: u64, kept: &Kept) {
-        if let Err(error) =
-            shared.redis.renew(&permits(&kept.rules, kept.cost), id, self.clock.now()).await
-        {
+        if let Err(error) = shared.redis.renew(&permits(&kept.rules), id, self.clock.now()).await {
             self.tell(&error);
         }
         // Dropped meanwhile, it may have been given back before it was renewed.
@@ -104,9 +99,8 @@ impl Inner {
     }
 
     /// Gives back what has this identity of concurrency limits.
-    pub(super) async fn free_shared(&self, shared: &Shared, id: u64, rules: &Asked) {
-        let each: Vec<_> =
-            permits(rules, 0).into_iter().map(|ask| (ask, Back::Release(id))).collect();
+    pub(super) async fn free_shared(&self, shared: &Shared, id: u64, rules: &[Asked]) {
+        let each: Vec<_> = permits(rules).into_iter().map(|ask| (ask, Back::Release(id))).collect();
         if !each.is_empty()
             && let Err(error) = shared.redis.back(&each, self.clock.now()).await
         {
@@ -120,7 +114,7 @@ impl Inner {
 pub(super) struct UnderWay<'a> {
     pub(super) limiter: &'a Arc<Inner>,
     pub(super) id: u64,
-    pub(super) rules: &'a Asked,
+    pub(super) rules: &'a [Asked],
 }
 
 impl UnderWay<'_> {

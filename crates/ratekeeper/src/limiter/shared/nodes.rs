@@ -4,10 +4,9 @@
 //! Invariant: without an answer of the store the last count stays.
 
 use super::asks;
-use crate::key::Who;
 use crate::limit::Limit;
 use crate::limiter::compile::compile;
-use crate::limiter::{Compiled, Inner, OnStoreFailure};
+use crate::limiter::{Asked, Inner, OnStoreFailure};
 use crate::store::redis::Taken;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
@@ -91,15 +90,15 @@ impl Drop for Counting {
     }
 }
 
-fn rule(limiter: &Inner) -> Option<(Arc<Compiled>, Who)> {
+fn rule(limiter: &Inner) -> Option<Asked> {
     let limit = Limit::concurrent(MOST).hold(HOLDS).build().ok()?;
     let rule = compile(&limiter.secret, &NAME.into(), &[limit], OnStoreFailure::Allow);
-    Some((Arc::new(rule), limiter.secret.who(NAME)))
+    Some(Asked { rule: Arc::new(rule), who: limiter.secret.who(NAME), cost: 1 })
 }
 
-async fn count(limiter: &Inner, rule: &(Arc<Compiled>, Who)) {
+async fn count(limiter: &Inner, rule: &Asked) {
     let Some(shared) = &limiter.shared else { return };
-    let asks = asks(std::slice::from_ref(rule), 1, 0);
+    let asks = asks(std::slice::from_ref(rule), 0);
     let nodes = &shared.nodes;
     let taken =
         Taken { id: nodes.id, record: None, given: limiter.clock.now(), hold_most: u64::MAX };

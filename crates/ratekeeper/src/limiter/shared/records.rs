@@ -5,9 +5,8 @@
 
 use super::{Backing, Permits, Shared, asks};
 use crate::decision::Decisions;
-use crate::key::Who;
 use crate::limiter::holds::Kept;
-use crate::limiter::{Compiled, Inner};
+use crate::limiter::{Asked, Inner};
 use crate::name::HoldId;
 use crate::store::redis::{Ask, Held, Record};
 use crate::store::{Receipt, Stamp};
@@ -21,11 +20,10 @@ impl Inner {
     pub(in crate::limiter) async fn reserve_by_name(
         self: &Arc<Self>,
         shared: &Shared,
-        rules: Vec<(Arc<Compiled>, Who)>,
-        units: u64,
+        rules: Vec<Asked>,
     ) -> (Decisions, Option<Result<HoldId, Kept>>) {
-        let admitted = self.admit_shared(shared, &rules, units, u64::MAX, Permits::Reserved).await;
-        let decisions = self.by_rule(&rules, &admitted.decisions, units);
+        let admitted = self.admit_shared(shared, &rules, u64::MAX, Permits::Reserved).await;
+        let decisions = self.by_rule(&rules, &admitted.decisions);
         let receipts = admitted.receipts;
         if decisions.is_refused() {
             return (decisions, None);
@@ -34,7 +32,7 @@ impl Inner {
             Backing::Memory(rules) => return (decisions, Some(Err(Kept { rules, receipts }))),
             Backing::Shared(permit) => permit,
         };
-        let Some(first) = asks(&rules, 0, 0).first().map(Ask::tag) else {
+        let Some(first) = asks(&rules, 0).first().map(Ask::tag) else {
             return (decisions, Some(Err(Kept { rules, receipts })));
         };
         let id = shared.id(first, Permits::ByName);
@@ -94,18 +92,18 @@ impl Inner {
             // What was charged to limits that the rule has no more is not given to those that it has.
             if same {
                 receipts.extend(own);
-                rules.push((Arc::clone(rule), who));
+                rules.push(Asked { rule: Arc::clone(rule), who, cost: 0 });
             }
         }
         Some((Kept { rules, receipts }, permit))
     }
 }
 
-fn write(rules: &[(Arc<Compiled>, Who)], receipts: &[Receipt], permit: u64) -> Vec<u8> {
+fn write(rules: &[Asked], receipts: &[Receipt], permit: u64) -> Vec<u8> {
     let mut text = vec![FORM];
     text.extend(permit.to_be_bytes());
     let mut receipts = receipts.iter();
-    for (rule, who) in rules {
+    for Asked { rule, who, .. } in rules {
         // Names are short, and so are lists of limits: see the builder.
         text.push(rule.name().len() as u8);
         text.extend(rule.name().as_bytes());

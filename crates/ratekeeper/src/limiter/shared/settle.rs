@@ -3,12 +3,11 @@
 //! Invariant: what cannot be given back because the store is away stays charged, and permits then end
 //! with their time.
 
-use super::{Admitted, Asked, Backing, Permits, Shared, asks};
+use super::{Admitted, Backing, Permits, Shared, asks};
 use crate::decision::Decision;
-use crate::key::Who;
 use crate::limiter::call::Action;
 use crate::limiter::hold::merged;
-use crate::limiter::{Compiled, Inner};
+use crate::limiter::{Asked, Inner};
 use crate::name::PermitId;
 use crate::store::Receipt;
 use crate::store::redis::{Ask, Back};
@@ -20,7 +19,7 @@ impl Inner {
     pub(in crate::limiter) async fn change_shared(
         self: &Arc<Self>,
         shared: &Shared,
-        rule: &(Arc<Compiled>, Who),
+        rule: &Asked,
         action: Action,
     ) -> Decision {
         let back = |ask: &Ask<'_>| match action {
@@ -29,7 +28,7 @@ impl Inner {
             _ => Back::Release(0),
         };
         let rules = std::slice::from_ref(rule);
-        let each: Vec<_> = asks(rules, 0, 0).into_iter().map(|ask| (ask, back(&ask))).collect();
+        let each: Vec<_> = asks(rules, 0).into_iter().map(|ask| (ask, back(&ask))).collect();
         match shared.redis.back(&each, self.clock.now()).await {
             Ok(done) => {
                 self.change_shares(shared, rules, action);
@@ -40,14 +39,14 @@ impl Inner {
             Err(error) => {
                 self.tell(&error);
                 self.change_shares(shared, rules, action);
-                Decision::together(&self.admit_without(shared, rules, 0, Permits::Here).decisions)
+                Decision::together(&self.admit_without(shared, rules, Permits::Here).decisions)
             }
         }
     }
 
     /// The same with this server's own share.
-    fn change_shares(&self, shared: &Shared, rules: &Asked, action: Action) {
-        for (rule, who) in shared.shares(&self.secret).of(rules) {
+    fn change_shares(&self, shared: &Shared, rules: &[Asked], action: Action) {
+        for Asked { rule, who, .. } in shared.shares(&self.secret).of(rules) {
             let _ = match action {
                 Action::Refund(units) => self.refund(&rule, who.local, units),
                 _ => self.reset(&rule, who.local),
@@ -59,11 +58,11 @@ impl Inner {
     pub(in crate::limiter) async fn settle_shared(
         &self,
         shared: &Shared,
-        rules: &Asked,
+        rules: &[Asked],
         receipts: &[Receipt],
         actual: u64,
     ) {
-        let asks = asks(rules, 0, 0);
+        let asks = asks(rules, 0);
         let mut each: Vec<(Ask<'_>, Back)> = Vec::new();
         for (index, count) in merged(receipts) {
             let (ask, receipt) = (asks[index], receipts[index].times(count));
@@ -82,7 +81,7 @@ impl Inner {
     /// Gives back a turn that nobody waits for any more, and what goes with it, without waiting for it.
     pub(in crate::limiter) fn leave_turn(
         self: &Arc<Self>,
-        rule: (Arc<Compiled>, Who),
+        rule: Asked,
         admitted: Admitted,
         permit: Option<PermitId>,
     ) {
@@ -100,8 +99,8 @@ impl Inner {
     }
 
     /// Gives a turn back, if it is still the last.
-    async fn leave_shared(&self, shared: &Shared, rules: &Asked, receipts: &[Receipt]) {
-        let asks = asks(rules, 0, 0);
+    async fn leave_shared(&self, shared: &Shared, rules: &[Asked], receipts: &[Receipt]) {
+        let asks = asks(rules, 0);
         let shaped = asks.iter().zip(receipts).filter(|(ask, _)| ask.charge.pace().is_some());
         let each: Vec<_> = shaped
             .map(|(ask, receipt)| {

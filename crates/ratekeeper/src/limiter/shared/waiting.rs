@@ -4,8 +4,8 @@
 
 use super::{Admitted, Permits};
 use crate::decision::Decision;
-use crate::limiter::Rule;
 use crate::limiter::wait::{State, Wait, Waiting};
+use crate::limiter::{Asked, Rule};
 use crate::name::PermitId;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -52,9 +52,9 @@ impl Waiting<'_> {
         self.until.get_or_insert_with(|| limiter.clock.now().saturating_add(patience));
         if !matches!(self.shared, Stage::Asking(_)) {
             self.shared = Stage::Asking(Box::pin(async move {
-                let rules = [(Arc::clone(rule), who)];
+                let rules = [Asked { rule: Arc::clone(rule), who, cost }];
                 let shared = limiter.shared.as_ref()?;
-                Some(limiter.admit_shared(shared, &rules, cost, patience, Permits::ByName).await)
+                Some(limiter.admit_shared(shared, &rules, patience, Permits::ByName).await)
             }));
         }
         let Stage::Asking(asking) = &mut self.shared else { return Poll::Pending };
@@ -71,7 +71,8 @@ impl Waiting<'_> {
             && self.admitted().is_some()
         {
             let Rule { limiter, rule } = self.wait.rule;
-            limiter.leave_turn((Arc::clone(rule), self.wait.who), admitted, permit);
+            let asked = Asked { rule: Arc::clone(rule), who: self.wait.who, cost: self.wait.cost };
+            limiter.leave_turn(asked, admitted, permit);
         }
     }
 }
