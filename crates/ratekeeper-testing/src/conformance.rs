@@ -14,6 +14,7 @@ mod shapes;
 mod stand;
 mod still;
 mod together;
+mod told;
 mod turns;
 
 pub use figures::Figures;
@@ -52,6 +53,7 @@ pub fn laws() -> Vec<Law> {
         "small and odd rates are the oracle's" false rates::ordinary,
         "huge rates are the oracle's" false rates::huge,
         "a refusal is over at its time and not a tick earlier" false rates::promises,
+        "there is more at the time that callers are told" false told::more,
         "reservations are settled as the oracle settles them" false holds::traces,
         "a dropped reservation stays charged" false holds::dropped,
         "a reservation that outlived its window gives nothing back" false holds::outlived,

@@ -116,6 +116,9 @@ pub struct Verdict {
     pub reset_after: u64,
     /// The first instant at which the same cost is admitted: now, if it was.
     pub retry_after: Retry,
+    /// Ticks until there is more than what remains, which stores add for sliding windows, whose other
+    /// figures do not tell it; 0 for others, of a key that is whole, and where a wait was told.
+    pub more_after: u64,
 }
 
 /// A time that nobody can tell.

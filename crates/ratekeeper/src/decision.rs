@@ -61,12 +61,29 @@ impl Source {
 
 impl Decision {
     pub(crate) const UNLIMITED: Decision = Decision {
-        verdict: Verdict { remaining: UNLIMITED, reset_after: UNKNOWN, retry_after: Retry::NOW },
+        verdict: Verdict {
+            remaining: UNLIMITED,
+            reset_after: UNKNOWN,
+            retry_after: Retry::NOW,
+            more_after: 0,
+        },
         limit: UNLIMITED,
         source: Source::Store,
         shapes: false,
         atomic: true,
         permit: None,
+    };
+
+    /// The answer of a rule that lets nobody pass.
+    pub(crate) const CLOSED: Decision = Decision {
+        verdict: Verdict {
+            remaining: 0,
+            reset_after: UNKNOWN,
+            retry_after: Retry::NEVER,
+            more_after: 0,
+        },
+        limit: 0,
+        ..Decision::UNLIMITED
     };
 
     /// The answer without a store, of a rule that admits then.
@@ -77,7 +94,12 @@ impl Decision {
     /// The answer without a store, of a rule that refuses then.
     #[cfg(feature = "redis")]
     pub(crate) const FAILED_CLOSED: Decision = Decision {
-        verdict: Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN },
+        verdict: Verdict {
+            remaining: 0,
+            reset_after: UNKNOWN,
+            retry_after: Retry::UNKNOWN,
+            more_after: 0,
+        },
         source: Source::FailedClosed,
         ..Decision::UNLIMITED
     };

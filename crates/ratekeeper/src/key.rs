@@ -77,7 +77,7 @@ macro_rules! as_slice {
 as_slice!([K: Key, const N: usize] [K; N], [K: Key] Vec<K>);
 
 /// Who is counted, as far as it is ever kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Who {
     /// The fingerprint in this process.
     pub(crate) local: u64,

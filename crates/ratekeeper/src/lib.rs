@@ -26,7 +26,10 @@ pub mod decision;
 mod name;
 mod store;
 pub mod limiter;
-mod fields;
+pub mod fields;
+pub mod diagnosis;
+#[cfg(feature = "tower")]
+pub mod layer;
 mod clock;
 mod sync;
 
@@ -37,7 +40,8 @@ pub use identity::Identity;
 pub use key::Key;
 pub use limit::{Limit, LimitBuilder, LimitError};
 pub use limiter::{
-    Hold, Limiter, NeedsAwait, Observer, OnStoreFailure, Permit, Rule, RuleError, UnknownRule,
+    Admission, Hold, Limiter, NeedsAwait, Observer, OnStoreFailure, Permit, Rule, RuleError,
+    UnknownRule,
 };
 pub use name::{HoldId, NotAName, PermitId};
 pub use request::{Rejected, Request};

@@ -6,6 +6,12 @@
 
 mod build;
 mod compile;
+mod release;
+mod switches;
+mod select;
+mod admission;
+#[cfg(feature = "tower")]
+mod doubts;
 mod observer;
 mod rule;
 mod answer;
@@ -22,29 +28,40 @@ mod alarm;
 #[cfg(feature = "redis")]
 mod shared;
 
+pub use admission::Admission;
+#[cfg(feature = "tower")]
+pub(crate) use admission::{Begun, Later, Way};
 pub use answer::{Answer, NeedsAwait};
 pub use build::{Builder, IntoLimits, RuleError};
-pub use call::{Call, Check, CheckAll, CheckMany, Release};
+pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
 pub use compile::OnStoreFailure;
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
 pub use observer::Observer;
 pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};
+#[cfg(feature = "tower")]
+pub(crate) use select::ANYONE;
+pub use switches::Switch;
 pub use wait::{Wait, Waiting};
 
 use crate::clock::{Clock, Watcher};
 use crate::decision::{Decision, Decisions, Label, RuleResult};
 use crate::key::{Key, Secret, Who};
+use crate::limit::Limit;
 use crate::name::{HoldId, PermitId};
 use crate::store::memory::{Memory, MemoryStats};
 use crate::store::{Charge, Meter};
+use crate::sync::Mutex;
+use arc_swap::ArcSwap;
+use compile::Manner;
 use holds::Holds;
 use leases::Leases;
 use queue::Queues;
-use std::collections::HashMap;
+use release::Release;
 use std::fmt;
 use std::sync::Arc;
+use switches::Switches;
 
 /// Rules by name, over one store. A cheap handle: clones share everything.
 ///
@@ -63,9 +80,11 @@ use std::sync::Arc;
 pub struct Limiter(Arc<Inner>);
 
 struct Inner {
-    rules: HashMap<Arc<str>, Arc<Compiled>>,
-    /// Names in the order in which they were added.
-    order: Vec<Arc<str>>,
+    /// The rules that decide at present.
+    rules: ArcSwap<Release>,
+    switches: ArcSwap<Switches>,
+    /// Held while rules are put in the place of others.
+    releasing: Mutex<()>,
     /// The store; or, where it is shared, what each server may admit by itself while it is away.
     store: Memory,
     #[cfg(feature = "redis")]
@@ -84,9 +103,11 @@ struct Compiled {
     meters: Vec<Meter>,
     /// Whether all its limits are rates under which what is admitted passes at once.
     plain: bool,
-    /// What becomes of requests while the shared store is away.
-    #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "memory is never away"))]
-    on_store_failure: OnStoreFailure,
+    limits: Box<[Limit]>,
+    manner: Manner,
+    /// What this server may admit by itself while the shared store is away.
+    #[cfg(feature = "redis")]
+    share: shared::Share,
 }
 
 /// A rule, the key that is asked under it, and what it is charged.
@@ -135,9 +156,11 @@ impl Limiter {
         Ok(Rule::new(Arc::clone(&self.0), rule))
     }
 
-    /// The names of all rules, in the order in which they were added.
-    pub fn rules(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.0.order.iter().map(|name| &**name)
+    /// All rules, in their order; those that close a route have no limits to ask.
+    pub fn rules(&self) -> Vec<Rule> {
+        let release = self.0.rules.load();
+        let limited = release.entries.iter().filter_map(|entry| entry.limited(0));
+        limited.map(|rule| Rule::new(Arc::clone(&self.0), Arc::clone(rule))).collect()
     }
 
     /// Asks several rules, each for a key of its own, as one decision: all charge, or none does.
@@ -165,8 +188,8 @@ impl Limiter {
 
     /// Gives back a permit that a [`check`](Rule::check) took; `false` if there is none of this name,
     /// or if its time is over.
-    pub fn release(&self, permit: PermitId) -> Release<'_> {
-        Release { limiter: &self.0, permit }
+    pub fn release(&self, permit: PermitId) -> ReleasePermit<'_> {
+        ReleasePermit { limiter: &self.0, permit }
     }
 
     /// Settles a reservation by name at what was really used, see [`Hold::settle`]; `false` if there is
@@ -186,7 +209,10 @@ impl Limiter {
     }
 
     fn find(&self, name: &str) -> Result<Arc<Compiled>, UnknownRule> {
-        self.0.rules.get(name).map(Arc::clone).ok_or_else(|| UnknownRule::new(name, self.rules()))
+        let release = self.0.rules.load();
+        let found = release.find(name).and_then(|entry| entry.limited(0));
+        let names = || release.entries.iter().map(|entry| &*entry.spec.id);
+        found.map(Arc::clone).ok_or_else(|| UnknownRule::new(name, names()))
     }
 }
 
@@ -237,18 +263,24 @@ impl Inner {
         self.by_rule(rules, &decisions)
     }
 
-    /// The decisions of all limits as those of their rules.
+    /// The decisions of all limits as those of their rules, and these as one.
     fn by_rule(&self, rules: &[Asked], decisions: &[Decision]) -> Decisions {
+        let version = rules.first().map_or(0, |asked| asked.rule.manner.version);
+        Decisions::new(self.results(rules, decisions), version)
+    }
+
+    /// The decisions of all limits as those of their rules.
+    fn results(&self, rules: &[Asked], decisions: &[Decision]) -> Vec<RuleResult> {
         let mut rest = decisions;
         let mut results = Vec::with_capacity(rules.len());
         for Asked { rule, cost, .. } in rules {
             let (own, others) = rest.split_at(rule.meters.len());
-            let result = RuleResult::new(&rule.label, own, false);
+            let result = RuleResult::new(&rule.label, own);
             self.observe(rule, &result, *cost);
             results.push(result);
             rest = others;
         }
-        Decisions::new(results, 1)
+        results
     }
 
     /// One rule, many keys, each by itself; the clock is read once.
@@ -291,6 +323,8 @@ impl Watcher for Inner {
 
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter").field("rules", &self.order).finish_non_exhaustive()
+        let release = self.rules.load();
+        let rules: Vec<&str> = release.entries.iter().map(|entry| &*entry.spec.id).collect();
+        f.debug_struct("Limiter").field("rules", &rules).finish_non_exhaustive()
     }
 }

@@ -3,6 +3,8 @@
 //! Every door makes a [`Request`] of what it was sent, and rules, identity and keys read nothing else.
 //! Invariant: nothing here is believed; what of it counts is decided by [`identity`](crate::identity).
 
+pub mod path;
+
 use std::fmt;
 use std::net::IpAddr;
 

@@ -4,7 +4,13 @@
 //! ([`file`], feature `yaml`), and a [release](crate::limiter) is compiled from them. Invariant: a [`RuleSet`] that was
 //! read from a file makes sense as a whole; what does not was refused with its place.
 
+#[cfg(feature = "yaml")]
+pub mod file;
+pub(crate) mod index;
+pub(crate) mod key;
+pub mod method;
 pub mod pattern;
+pub(crate) mod when;
 
 use crate::identity::Identity;
 use crate::limit::Limit;
@@ -64,6 +70,30 @@ pub struct RuleSpec {
     pub on_store_failure: OnStoreFailure,
     /// How exactly a fleet counts.
     pub consistency: Consistency,
+}
+
+impl RuleSpec {
+    /// A rule for all requests, counted by the key that is given.
+    pub fn new(id: impl Into<Arc<str>>, limits: Limits) -> RuleSpec {
+        RuleSpec {
+            id: id.into(),
+            name: None,
+            domain: None,
+            matches: Match::default(),
+            when: None,
+            key: KeySpec::default(),
+            on_missing: OnMissing::default(),
+            limits,
+            trial: None,
+            cost: CostSpec::Fixed(1),
+            settle: None,
+            count: Count::default(),
+            rollout: Rollout::default(),
+            scope: Scope::default(),
+            on_store_failure: OnStoreFailure::default(),
+            consistency: Consistency::default(),
+        }
+    }
 }
 
 /// Which requests a rule is for: those that have all of this.

@@ -167,6 +167,7 @@ impl Bucket {
             remaining: divide(self.full.saturating_sub(level), self.unit),
             reset_after: ahead.up(),
             retry_after,
+            more_after: 0,
         }
     }
 }

@@ -31,7 +31,8 @@ impl Concurrency {
             false => Retry::UNKNOWN,
         };
         let taken = if allowed { cost } else { 0 };
-        let verdict = Verdict { remaining: free - taken, reset_after: UNKNOWN, retry_after };
+        let remaining = free - taken;
+        let verdict = Verdict { remaining, reset_after: UNKNOWN, retry_after, more_after: 0 };
         (verdict, held + taken)
     }
 

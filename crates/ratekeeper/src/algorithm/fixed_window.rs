@@ -83,6 +83,7 @@ impl FixedWindow {
             remaining: self.amount.saturating_sub(current.count),
             reset_after: edge,
             retry_after: Retry::judge(allowed, cost, self.amount, || edge),
+            more_after: 0,
         }
     }
 }

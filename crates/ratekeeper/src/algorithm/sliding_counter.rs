@@ -47,6 +47,23 @@ impl SlidingCounter {
     /// Asks for `cost` units of a key that was left at `windows`.
     #[inline]
     pub fn charge(&self, windows: Windows, now: u64, cost: u64) -> (Verdict, Windows) {
+        let (verdict, rolled, _) = self.judge(windows, now, cost);
+        (verdict, if verdict.allowed() && cost > 0 { rolled } else { windows })
+    }
+
+    /// The same, with the time at which there is more.
+    #[inline]
+    pub fn charge_with_more(&self, windows: Windows, now: u64, cost: u64) -> (Verdict, Windows) {
+        let (mut verdict, rolled, elapsed) = self.judge(windows, now, cost);
+        if verdict.remaining < self.amount && verdict.retry_after.ticks().is_none() {
+            verdict.more_after = self.wait(rolled, elapsed, verdict.remaining + 1);
+        }
+        (verdict, if verdict.allowed() && cost > 0 { rolled } else { windows })
+    }
+
+    /// The verdict, and the windows as it leaves them at `now`, with how much of the current one is over.
+    #[inline]
+    fn judge(&self, windows: Windows, now: u64, cost: u64) -> (Verdict, Windows, u64) {
         let (mut rolled, elapsed) = self.roll(windows, now);
         let weighted = mul_div_up(rolled.previous, self.period - elapsed, self.period);
         let free = self.amount.saturating_sub(rolled.current).saturating_sub(weighted);
@@ -60,8 +77,9 @@ impl SlidingCounter {
             remaining: if allowed { free - cost } else { free },
             reset_after: self.reset(rolled, elapsed),
             retry_after,
+            more_after: 0,
         };
-        (verdict, if allowed && cost > 0 { rolled } else { windows })
+        (verdict, rolled, elapsed)
     }
 
     /// Gives `units` back: to the current window first, since what was charged last is what is

@@ -91,7 +91,32 @@ impl SlidingLog {
             retry_after: Retry::judge(allowed, cost, self.amount, || {
                 wait(used + cost - self.amount)
             }),
+            more_after: 0,
         }
+    }
+
+    /// The verdict with the time at which there is more, of a key whose log it was asked about.
+    pub fn with_more(&self, verdict: Verdict, log: &Log, now: u64) -> Verdict {
+        let now = log.not_before_newest(now);
+        let used = log.units - self.expired(log, now).map(Entry::cost).sum::<u64>();
+        self.told_more(verdict, used, |excess| self.wait(log, now, excess))
+    }
+
+    /// The same of a log that holds so many units which count; see [`verdict`](SlidingLog::verdict).
+    pub(crate) fn told_more(
+        &self,
+        verdict: Verdict,
+        used: u64,
+        wait: impl FnOnce(u64) -> u64,
+    ) -> Verdict {
+        let more_after = match used {
+            _ if verdict.retry_after.ticks().is_some() => 0,
+            0 if verdict.remaining == self.amount => 0,
+            0 => self.period,
+            // The oldest unit has to go, and before it what was used beyond the amount.
+            _ => wait(used.saturating_sub(self.amount) + 1),
+        };
+        Verdict { more_after, ..verdict }
     }
 
     /// How many entries a cost takes.

@@ -32,10 +32,21 @@ pub struct RuleResult {
 impl RuleResult {
     /// Of the decisions of all limits of a rule.
     #[inline]
-    pub(crate) fn new(label: &Arc<Label>, limits: &[Decision], shadow: bool) -> RuleResult {
+    pub(crate) fn new(label: &Arc<Label>, limits: &[Decision]) -> RuleResult {
         let decision = Decision::together(limits);
         let limits = (limits.len() > 1).then(|| limits.into());
-        RuleResult { label: Arc::clone(label), decision, limits, shadow }
+        RuleResult { label: Arc::clone(label), decision, limits, shadow: false }
+    }
+
+    /// Of a rule that lets nobody pass.
+    pub(crate) fn closed(label: &Arc<Label>, shadow: bool) -> RuleResult {
+        let (label, decision) = (Arc::clone(label), Decision::CLOSED);
+        RuleResult { label, decision, limits: None, shadow }
+    }
+
+    /// The same, of a rule in shadow.
+    pub(crate) fn in_shadow(self) -> RuleResult {
+        RuleResult { shadow: true, ..self }
     }
 
     /// The rule's id.

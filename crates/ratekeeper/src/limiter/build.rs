@@ -1,17 +1,20 @@
 //! Building a limiter: everything that can be wrong is found here, before the first request.
 
-use super::compile::compile;
 use super::holds::{HOLD_TIME, HOLDS_MAX, Holds};
 use super::leases::Leases;
 use super::queue::Queues;
+use super::release::Release;
 #[cfg(feature = "redis")]
 use super::shared::Shared;
+use super::switches::Switches;
 use super::{Inner, Limiter, Observer, OnStoreFailure, UnknownRule};
 use crate::clock::{Clock, ManualClock, Watcher};
 use crate::key::Secret;
 use crate::limit::{Limit, LimitBuilder, LimitError};
+use crate::rule::{Limits, RuleSet, RuleSpec};
 use crate::store::memory::{KEYS_DEFAULT, Memory};
-use std::collections::HashMap;
+use crate::sync::Mutex;
+use arc_swap::ArcSwap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +25,7 @@ pub(super) const NAME_MAX: usize = 64;
 /// Collects rules; [`build`](Builder::build) makes the limiter.
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
-    rules: Vec<(Arc<str>, Vec<Limit>, OnStoreFailure)>,
+    set: RuleSet,
     keys: usize,
     clock: Clock,
     observer: Option<Box<dyn Observer>>,
@@ -34,7 +37,7 @@ pub struct Builder {
 impl Default for Builder {
     fn default() -> Builder {
         Builder {
-            rules: Vec::new(),
+            set: RuleSet::default(),
             keys: KEYS_DEFAULT,
             clock: Clock::system(),
             observer: None,
@@ -53,7 +56,7 @@ impl Builder {
         if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(plain) {
             return fail(Fault::Name);
         }
-        if self.rules.iter().any(|(known, ..)| **known == *name) {
+        if self.set.rules.iter().any(|known| *known.id == *name) {
             return fail(Fault::Duplicate);
         }
         match limits.into_limits() {
@@ -62,11 +65,17 @@ impl Builder {
                 fail(Fault::Lines)
             }
             Ok(limits) => {
-                self.rules.push((name.into(), limits, OnStoreFailure::default()));
+                self.set.rules.push(RuleSpec::new(name, Limits::Same(limits)));
                 Ok(self)
             }
             Err(error) => fail(Fault::Limit(error)),
         }
+    }
+
+    /// Takes a whole set of rules; those that were there before it are gone.
+    pub fn rules(mut self, set: RuleSet) -> Builder {
+        self.set = set;
+        self
     }
 
     /// Most keys to remember, one million unless said. At the cap the key nearest to whole gives
@@ -104,12 +113,12 @@ impl Builder {
         name: &str,
         policy: OnStoreFailure,
     ) -> Result<Builder, UnknownRule> {
-        match self.rules.iter_mut().find(|(known, ..)| **known == *name) {
-            Some((.., known)) => {
-                *known = policy;
+        match self.set.rules.iter_mut().find(|known| *known.id == *name) {
+            Some(known) => {
+                known.on_store_failure = policy;
                 Ok(self)
             }
-            None => Err(UnknownRule::new(name, self.rules.iter().map(|(known, ..)| &**known))),
+            None => Err(UnknownRule::new(name, self.set.rules.iter().map(|known| &*known.id))),
         }
     }
 
@@ -135,20 +144,17 @@ impl Builder {
             Some(config) => Secret::of_fleet(config.key_secret.as_deref()),
             None => Secret::default(),
         };
-        let mut rules = HashMap::with_capacity(self.rules.len());
-        let order = self.rules.iter().map(|(name, ..)| Arc::clone(name)).collect();
-        for (name, limits, policy) in &self.rules {
-            rules.insert(Arc::clone(name), Arc::new(compile(&secret, name, limits, *policy)));
-        }
+        let release = Release::new(&secret, self.set, 1);
         #[cfg(feature = "redis")]
         let shared = self.shared.map(|config| {
             let given_time = matches!(self.clock, Clock::Manual(_));
-            Shared::new(config, &secret, given_time, self.rules)
+            Shared::new(config, given_time)
         });
         let (store, leases) = (Memory::new(self.keys), Leases::new(self.keys.max(1)));
         let inner = Inner {
-            rules,
-            order,
+            rules: ArcSwap::from_pointee(release),
+            switches: ArcSwap::from_pointee(Switches::new()),
+            releasing: Mutex::new(()),
             store,
             #[cfg(feature = "redis")]
             shared,
@@ -171,7 +177,7 @@ impl Builder {
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
-            .field("rules", &self.rules)
+            .field("rules", &self.set.rules)
             .field("keys", &self.keys)
             .finish_non_exhaustive()
     }

@@ -192,12 +192,12 @@ impl fmt::Debug for CheckAll<'_> {
 
 /// A permit by name to be given back; see [`Limiter::release`](super::Limiter::release).
 #[must_use = "a call does nothing unless it is awaited, or run by `try_now`"]
-pub struct Release<'a> {
+pub struct ReleasePermit<'a> {
     pub(super) limiter: &'a Arc<Inner>,
     pub(super) permit: PermitId,
 }
 
-impl Release<'_> {
+impl ReleasePermit<'_> {
     /// Whether there was such a permit, without await.
     pub fn try_now(self) -> Result<bool, NeedsAwait> {
         self.limiter().not_shared()?;
@@ -215,15 +215,15 @@ impl Release<'_> {
 
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> bool {
-        let Release { limiter, permit } = self;
+        let ReleasePermit { limiter, permit } = self;
         // One that was given while the store was away is known here alone.
         self.run() || limiter.release_shared(shared, permit).await
     }
 }
 
-impl fmt::Debug for Release<'_> {
+impl fmt::Debug for ReleasePermit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Release").field(&self.permit).finish()
+        f.debug_tuple("ReleasePermit").field(&self.permit).finish()
     }
 }
 
@@ -244,4 +244,4 @@ awaitable!(['a 'a] Call<'a>, Decision);
 awaitable!(['a 'a] Check<'a>, Decision);
 awaitable!(['a 'a] CheckMany<'a>, Vec<Decision>);
 awaitable!(['a 'a] CheckAll<'a>, Decisions);
-awaitable!(['a 'a] Release<'a>, bool);
+awaitable!(['a 'a] ReleasePermit<'a>, bool);

@@ -3,6 +3,8 @@
 //! Invariant: a bucket's name is its rule and its shape; two limits never share one.
 
 use super::Compiled;
+#[cfg(feature = "redis")]
+use super::shared::Share;
 use crate::decision::Label;
 use crate::fields::Policy;
 use crate::key::Secret;
@@ -22,18 +24,56 @@ pub enum OnStoreFailure {
     Local,
 }
 
+/// What is to know of a rule, besides its limits.
+#[derive(Clone, Default)]
+pub(super) struct Manner {
+    /// The release that the rule is of.
+    pub(super) version: u64,
+    /// The name that callers see, if it is another than the rule's.
+    pub(super) public: Option<Arc<str>>,
+    pub(super) on_store_failure: OnStoreFailure,
+    /// Whether each server counts by itself.
+    pub(super) instance: bool,
+    pub(super) after: After,
+}
+
+/// What an answer changes about what was charged.
+#[derive(Clone, Default)]
+pub(super) struct After {
+    /// The field of the answer that says what was really used.
+    pub(super) settle: Option<Arc<str>>,
+    /// Whether only answers of 401 and 403 count.
+    pub(super) failures: bool,
+}
+
+impl After {
+    /// Whether the answer matters.
+    pub(super) fn is_needed(&self) -> bool {
+        self.failures || self.settle.is_some()
+    }
+}
+
 /// A rule, ready to run.
 pub(super) fn compile(
     secret: &Secret,
     name: &Arc<str>,
     limits: &[Limit],
-    on_store_failure: OnStoreFailure,
+    manner: &Manner,
 ) -> Compiled {
     let meters = meters(secret, name, limits);
     let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
-    let policies = Policy::all(name, limits);
-    let label = Arc::new(Label { id: Arc::clone(name), name: Arc::clone(name), policies });
-    Compiled { label, meters, plain, on_store_failure }
+    let public = manner.public.as_ref().unwrap_or(name);
+    let policies = Policy::all(public, limits);
+    let label = Label { id: Arc::clone(name), name: Arc::clone(public), policies };
+    Compiled {
+        label: Arc::new(label),
+        meters,
+        plain,
+        limits: limits.into(),
+        manner: manner.clone(),
+        #[cfg(feature = "redis")]
+        share: Share::default(),
+    }
 }
 
 /// One meter for each limit that limits. A bucket's name is its rule and its shape, so that a

@@ -55,8 +55,8 @@ impl<'a> Reserve<'a> {
                 (rules.clone(), Some(id))
             }
         };
-        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new(), 1));
-        let mut hold = Hold { limiter, decisions, rules: own, receipts, units, permit };
+        let mut hold = Hold::new(limiter, own, receipts);
+        (hold.units, hold.permit) = (units, permit);
         // Should the observer panic, the hold is there to give its permits back.
         hold.decisions = hold.limiter.by_rule(&rules, &admitted.decisions);
         hold
@@ -64,19 +64,9 @@ impl<'a> Reserve<'a> {
 
     pub(super) fn run(self) -> Hold {
         let Reserve { limiter, rules, units } = self;
-        let charges = charges(&rules);
-        let admitted = limiter.admit(&charges, None);
-        drop(charges);
-        let (limiter, decisions) = (Arc::clone(limiter), Decisions::new(Vec::new(), 1));
-        let mut hold = Hold {
-            limiter,
-            decisions,
-            rules,
-            receipts: admitted.receipts,
-            units,
-            #[cfg(feature = "redis")]
-            permit: None,
-        };
+        let admitted = limiter.admit(&charges(&rules), None);
+        let mut hold = Hold::new(limiter, rules, admitted.receipts);
+        hold.units = units;
         // Should the observer panic, the hold is there to give its permits back.
         hold.decisions = hold.limiter.by_rule(&hold.rules, &admitted.decisions);
         hold
@@ -102,13 +92,56 @@ pub struct Hold {
     pub(super) rules: Vec<Asked>,
     /// One for each limit of each rule; none if they refused.
     pub(super) receipts: Vec<Receipt>,
-    units: u64,
+    pub(super) units: u64,
     /// If it is in the shared store, the identity of its permits.
     #[cfg(feature = "redis")]
-    permit: Option<u64>,
+    pub(super) permit: Option<u64>,
 }
 
 impl Hold {
+    /// Of what was charged in memory, with nothing said about it yet.
+    pub(super) fn new(limiter: &Arc<Inner>, rules: Vec<Asked>, receipts: Vec<Receipt>) -> Hold {
+        Hold {
+            limiter: Arc::clone(limiter),
+            decisions: Decisions::new(Vec::new(), 0),
+            rules,
+            receipts,
+            units: 0,
+            #[cfg(feature = "redis")]
+            permit: None,
+        }
+    }
+
+    /// Whether something of a concurrency limit is held, to be given back at the end.
+    pub(super) fn has_permits(&self) -> bool {
+        let gives = |asked: &Asked| asked.rule.meters.iter().any(|meter| meter.hold().is_some());
+        !self.receipts.is_empty() && self.rules.iter().any(gives)
+    }
+
+    /// Settles those of the rules that `actual` has a figure for.
+    pub(super) fn settle_each(&self, actual: impl Fn(&Asked) -> Option<u64>) {
+        let mut receipts = &self.receipts[..];
+        for asked in &self.rules {
+            let Some((own, others)) = receipts.split_at_checked(asked.rule.meters.len()) else {
+                return;
+            };
+            receipts = others;
+            if let Some(actual) = actual(asked) {
+                self.settle_one(asked, own, actual);
+            }
+        }
+    }
+
+    /// Settles one rule; in a shared store without waiting for it.
+    fn settle_one(&self, asked: &Asked, receipts: &[Receipt], actual: u64) {
+        let rules = std::slice::from_ref(asked);
+        #[cfg(feature = "redis")]
+        if self.permit.is_some() {
+            return self.limiter.settle_later(rules.to_vec(), receipts.to_vec(), actual);
+        }
+        self.limiter.settle_all(rules, receipts, actual);
+    }
+
     /// Units that were reserved.
     pub fn units(&self) -> u64 {
         self.units

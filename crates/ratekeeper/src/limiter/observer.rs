@@ -4,11 +4,17 @@
 
 use super::{Compiled, Inner};
 use crate::decision::Decision;
+use crate::diagnosis::Diagnosis;
 
 /// Is told of every decision; for metrics. Called on the caller's thread: be quick.
 pub trait Observer: Send + Sync + 'static {
     /// A rule decided. Peeks, refunds and resets are not decisions.
     fn decided(&self, rule: &str, decision: &Decision);
+
+    /// Something about the set-up is most likely not meant; told once. Printed, unless said.
+    fn diagnosed(&self, diagnosis: &Diagnosis) {
+        eprintln!("ratekeeper: {diagnosis}");
+    }
 
     /// The shared store did not answer as it should, or a key of it holds something that is not ours.
     #[cfg(feature = "redis")]

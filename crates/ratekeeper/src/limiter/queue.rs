@@ -58,6 +58,13 @@ impl Default for Queues {
     }
 }
 
+impl Ticket {
+    /// Whether the place is in the line of this bucket.
+    pub(super) fn is_of(&self, bucket: u64) -> bool {
+        self.0.bucket == bucket
+    }
+}
+
 impl Queues {
     /// Holds the lines of these buckets.
     pub(super) fn hold(&self, buckets: impl Iterator<Item = u64>) -> Held<'_> {

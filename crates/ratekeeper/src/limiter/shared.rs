@@ -22,10 +22,10 @@ use crate::store::Receipt;
 use crate::store::redis::{
     Again, Ask, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
-use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicU64, Ordering};
+use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -34,19 +34,14 @@ pub(super) struct Shared {
     pub(super) redis: Redis,
     keeper: Keeper,
     nodes: Nodes,
-    /// The limits of rules of which each server has a share, to be made anew when the fleet changes.
-    limits: Vec<(Arc<str>, Vec<Limit>)>,
-    shares: Mutex<Arc<Shares>>,
     /// Makes identities that cannot be guessed.
     secret: RandomState,
     count: AtomicU64,
 }
 
-/// The rules as one server of so many may apply them by itself.
-struct Shares {
-    nodes: u32,
-    rules: HashMap<Arc<str>, Arc<Compiled>>,
-}
+/// A rule as one server of so many may apply it by itself, once somebody has asked for it.
+#[derive(Default)]
+pub(super) struct Share(ArcSwapOption<(u32, Arc<Compiled>)>);
 
 /// How permits are held that a request takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,19 +72,11 @@ pub(super) enum Backing {
 }
 
 impl Shared {
-    pub(super) fn new(
-        config: RedisConfig,
-        secret: &Secret,
-        given_time: bool,
-        rules: Vec<(Arc<str>, Vec<Limit>, OnStoreFailure)>,
-    ) -> Shared {
-        let local = rules.into_iter().filter(|(.., policy)| *policy == OnStoreFailure::Local);
-        let limits: Vec<_> = local.map(|(name, limits, _)| (name, limits)).collect();
-        let nodes = Nodes::new(config.nodes, !limits.is_empty());
-        let shares = Mutex::new(Arc::new(Shares::new(secret, &limits, nodes.count())));
+    pub(super) fn new(config: RedisConfig, given_time: bool) -> Shared {
+        let nodes = Nodes::new(config.nodes);
         let (redis, keeper) = (Redis::new(config, given_time), Keeper::default());
         let (secret, count) = (RandomState::new(), AtomicU64::new(0));
-        Shared { redis, keeper, nodes, limits, shares, secret, count }
+        Shared { redis, keeper, nodes, secret, count }
     }
 
     /// A new identity that leads to the tag.
@@ -102,33 +89,24 @@ impl Shared {
         }
     }
 
-    /// The share of this server, as the fleet is now.
-    fn shares(&self, secret: &Secret) -> Arc<Shares> {
-        let mut shares = lock(&self.shares);
-        if shares.nodes != self.nodes.count() {
-            *shares = Arc::new(Shares::new(secret, &self.limits, self.nodes.count()));
-        }
-        Arc::clone(&shares)
+    /// Those of the rules of which this server has a share, as the fleet is now.
+    fn shares(&self, secret: &Secret, rules: &[Asked]) -> Vec<Asked> {
+        let nodes = self.nodes.count();
+        let own = rules.iter().filter(|asked| asked.is_local());
+        own.map(|asked| Asked { rule: asked.rule.share(secret, nodes), ..*asked }).collect()
     }
 }
 
-impl Shares {
-    fn new(secret: &Secret, limits: &[(Arc<str>, Vec<Limit>)], nodes: u32) -> Shares {
-        let rules = limits.iter().map(|(name, limits)| {
-            let shares: Vec<Limit> = limits.iter().map(|limit| limit.share(nodes)).collect();
-            (Arc::clone(name), Arc::new(compile(secret, name, &shares, OnStoreFailure::Local)))
-        });
-        Shares { nodes, rules: rules.collect() }
-    }
-
-    /// Those of the rules that have a share.
-    fn of(&self, rules: &[Asked]) -> Vec<Asked> {
-        let own = rules.iter().filter(|asked| asked.is_local());
-        own.filter_map(|asked| {
-            let rule = Arc::clone(self.rules.get(asked.rule.name())?);
-            Some(Asked { rule, who: asked.who, cost: asked.cost })
-        })
-        .collect()
+impl Compiled {
+    /// The rule as one server of so many may apply it by itself.
+    fn share(&self, secret: &Secret, nodes: u32) -> Arc<Compiled> {
+        if let Some(made) = self.share.0.load().as_deref().filter(|made| made.0 == nodes) {
+            return Arc::clone(&made.1);
+        }
+        let limits: Vec<Limit> = self.limits.iter().map(|limit| limit.share(nodes)).collect();
+        let share = Arc::new(compile(secret, self.name(), &limits, &self.manner));
+        self.share.0.store(Some(Arc::new((nodes, Arc::clone(&share)))));
+        share
     }
 }
 
@@ -143,7 +121,7 @@ fn asks(rules: &[Asked], patience: u64) -> Vec<Ask<'_>> {
 impl Asked {
     /// Whether each server has a share while the store is away.
     fn is_local(&self) -> bool {
-        self.rule.on_store_failure == OnStoreFailure::Local
+        self.rule.manner.on_store_failure == OnStoreFailure::Local
     }
 }
 
@@ -160,7 +138,9 @@ impl Inner {
         let Some(first) = asks.first() else {
             return Admitted::nowhere(Vec::new());
         };
-        shared.nodes.keep(self);
+        if rules.iter().any(Asked::is_local) {
+            shared.nodes.keep(self);
+        }
         let held = asks.iter().filter(|ask| ask.charge.hold().is_some() && ask.charge.cost() > 0);
         let id = shared.id(held.clone().next().unwrap_or(first).tag(), permits);
         let mut text = Vec::new();
@@ -207,8 +187,8 @@ impl Inner {
 
     /// Decides without the store: each rule does what it was told.
     fn admit_without(&self, shared: &Shared, rules: &[Asked], permits: Permits) -> Admitted {
-        let own = shared.shares(&self.secret).of(rules);
-        let denies = |asked: &Asked| asked.rule.on_store_failure == OnStoreFailure::Deny;
+        let own = shared.shares(&self.secret, rules);
+        let denies = |asked: &Asked| asked.rule.manner.on_store_failure == OnStoreFailure::Deny;
         let denied = rules.iter().any(denies);
         let mut charges = charges(&own);
         if denied {
@@ -223,7 +203,7 @@ impl Inner {
         let mut decisions = Vec::new();
         for Asked { rule, cost, .. } in rules {
             for _ in &rule.meters {
-                decisions.push(match rule.on_store_failure {
+                decisions.push(match rule.manner.on_store_failure {
                     OnStoreFailure::Allow => Decision::FAILED_OPEN,
                     OnStoreFailure::Deny if *cost == 0 => Decision::FAILED_OPEN,
                     OnStoreFailure::Deny => Decision::FAILED_CLOSED,
@@ -246,7 +226,7 @@ impl Inner {
         if !rules.iter().any(|asked| asked.cost > 0 && asked.is_local()) {
             return;
         }
-        let (own, now) = (shared.shares(&self.secret).of(rules), self.clock.now());
+        let (own, now) = (shared.shares(&self.secret, rules), self.clock.now());
         for charge in charges(&own).iter().filter(|charge| charge.hold().is_none()) {
             let warm = self.store.charge(now, charge);
             if warm.is_refused() && warm.remaining() > 0 {

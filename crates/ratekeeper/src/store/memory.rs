@@ -56,12 +56,12 @@ const SHARED_MAX: usize = 1 << 20;
 
 /// What is said where not even a shared bucket has room, that is, never: no, for a second.
 const NO_ROOM: Verdict =
-    Verdict { remaining: 0, reset_after: SECOND, retry_after: Retry::after(SECOND) };
+    Verdict { remaining: 0, reset_after: SECOND, retry_after: Retry::after(SECOND), more_after: 0 };
 const SECOND: u64 = 1_000_000;
 
 /// What is said where there is no room for another key with permits: no, and nobody knows for how long.
 const NO_PERMIT: Verdict =
-    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN };
+    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN, more_after: 0 };
 
 /// One shard, on cache lines of its own.
 #[repr(align(128))]

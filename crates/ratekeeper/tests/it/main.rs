@@ -7,10 +7,13 @@
 
 mod one_key;
 
+mod fields;
 mod holding;
+mod identity;
 mod laws;
 mod limits;
 mod limiter;
+mod matching;
 mod mistakes;
 #[cfg(feature = "redis")]
 mod shared;

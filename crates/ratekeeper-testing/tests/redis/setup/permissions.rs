@@ -40,7 +40,8 @@ async fn everything(config: RedisConfig) -> Vec<StoreError> {
     builder = builder.rule("permits", Limit::concurrent(2)).unwrap();
     let limiter = builder.build();
     let _ = limiter.verify().await.map_err(|error| errors.0.lock().unwrap().push(error));
-    for name in limiter.rules() {
+    for rule in limiter.rules() {
+        let name = rule.name();
         let rule = limiter.rule(name).unwrap();
         let decision = rule.check("alice").await;
         if let Some(permit) = decision.permit() {
@@ -56,7 +57,8 @@ async fn everything(config: RedisConfig) -> Vec<StoreError> {
         let _ = rule.reset("alice").await;
         let _ = rule.reset("bob").await;
     }
-    let _ = limiter.check_all(limiter.rules().map(|name| (name, "carol"))).unwrap().await;
+    let rules = limiter.rules();
+    let _ = limiter.check_all(rules.iter().map(|rule| (rule.name(), "carol"))).unwrap().await;
     errors.take()
 }
 

@@ -157,7 +157,7 @@ fn all_end(server: &Server, stand: &Stand) -> usize {
 }
 
 async fn storm(limiter: &Limiter, task: u64) {
-    let names: Vec<String> = limiter.rules().map(str::to_owned).collect();
+    let names: Vec<String> = limiter.rules().iter().map(|rule| rule.name().to_owned()).collect();
     let mut dice = Dice::new(task);
     for _ in 0..60 {
         let rule = limiter.rule(&names[dice.below(names.len() as u64) as usize]).unwrap();
@@ -191,7 +191,7 @@ fn what_is_whole_again_is_gone() {
     let stand = stand(&server, "gone");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let limiter = mixed(&stand);
-    let names: Vec<String> = limiter.rules().map(str::to_owned).collect();
+    let names: Vec<String> = limiter.rules().iter().map(|rule| rule.name().to_owned()).collect();
     let spend = |name: &str, key: &str| {
         runtime.block_on(async { limiter.rule(name).unwrap().check(key).cost(5).await })
     };

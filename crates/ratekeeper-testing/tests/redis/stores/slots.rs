@@ -98,7 +98,8 @@ fn a_refusal_in_one_slot_leaves_the_others_as_they_were() {
         let limiter = limiter(&stand);
         limiter.verify().await.unwrap();
         let keys = keys_of_different_slots(&stand, &limiter, 4).await;
-        let names: Vec<&str> = limiter.rules().collect();
+        let rules = limiter.rules();
+        let names: Vec<&str> = rules.iter().map(ratekeeper::Rule::name).collect();
         let mut dice = Dice::new(4);
         let mut used = vec![[0_u64; 4]; names.len()];
         let (mut admitted, mut refused) = (0, 0);
@@ -148,7 +149,8 @@ fn a_race_over_two_slots_never_admits_too_much() {
         let limiter = limiter(&stand);
         limiter.verify().await.unwrap();
         let keys = keys_of_different_slots(&stand, &limiter, 2).await;
-        let names: Vec<String> = limiter.rules().map(str::to_owned).collect();
+        let names: Vec<String> =
+            limiter.rules().iter().map(|rule| rule.name().to_owned()).collect();
         for name in &names {
             let calls = (0..200).map(|number| {
                 let (limiter, name, mut keys) = (limiter.clone(), name.clone(), keys.clone());

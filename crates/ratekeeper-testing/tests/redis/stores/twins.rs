@@ -106,7 +106,12 @@ struct Twin {
 impl Twin {
     fn new(stand: &Stand) -> Twin {
         let limiter = limiter(stand);
-        let names = limiter.rules().filter(|name| *name != HELD).map(str::to_owned).collect();
+        let names = limiter
+            .rules()
+            .iter()
+            .map(|rule| rule.name().to_owned())
+            .filter(|name| name != HELD)
+            .collect();
         Twin { limiter, names, holds: Vec::new(), permits: Vec::new(), named: Vec::new() }
     }
 
@@ -175,7 +180,8 @@ impl Twin {
     /// What is left of all rules for the keys.
     async fn left(&self, key: &str) -> Vec<String> {
         let mut left = Vec::new();
-        for name in self.limiter.rules() {
+        for rule in self.limiter.rules() {
+            let name = rule.name();
             for number in 0..2 {
                 let key = format!("{key} {number}");
                 let told = self.limiter.rule(name).unwrap().peek(&key).await;

@@ -5,8 +5,8 @@
 
 use super::asks;
 use crate::limit::Limit;
-use crate::limiter::compile::compile;
-use crate::limiter::{Asked, Inner, OnStoreFailure};
+use crate::limiter::compile::{Manner, compile};
+use crate::limiter::{Asked, Inner};
 use crate::store::redis::Taken;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
@@ -29,7 +29,7 @@ const NAME: &str = "nodes of fleet";
 
 pub(super) struct Nodes {
     count: AtomicU64,
-    /// Whether they have to be counted, and nobody does yet.
+    /// Whether they have to be counted where a rule has shares, and nobody does yet.
     idle: AtomicBool,
     /// The identity of this one.
     id: u64,
@@ -38,8 +38,8 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(said: Option<u32>, needed: bool) -> Nodes {
-        let (count, idle) = (AtomicU64::new(said.unwrap_or(1).into()), said.is_none() && needed);
+    pub(super) fn new(said: Option<u32>) -> Nodes {
+        let (count, idle) = (AtomicU64::new(said.unwrap_or(1).into()), said.is_none());
         let id = RandomState::new().hash_one(NAME) | 1 << 63;
         Nodes { count, idle: AtomicBool::new(idle), id, fewer: AtomicU64::new(0) }
     }
@@ -92,7 +92,7 @@ impl Drop for Counting {
 
 fn rule(limiter: &Inner) -> Option<Asked> {
     let limit = Limit::concurrent(MOST).hold(HOLDS).build().ok()?;
-    let rule = compile(&limiter.secret, &NAME.into(), &[limit], OnStoreFailure::Allow);
+    let rule = compile(&limiter.secret, &NAME.into(), &[limit], &Manner::default());
     Some(Asked { rule: Arc::new(rule), who: limiter.secret.who(NAME), cost: 1 })
 }
 

@@ -6,7 +6,7 @@
 use super::{Backing, Permits, Shared, asks};
 use crate::decision::Decisions;
 use crate::limiter::holds::Kept;
-use crate::limiter::{Asked, Inner};
+use crate::limiter::{Asked, Compiled, Inner};
 use crate::name::HoldId;
 use crate::store::redis::{Ask, Held, Record};
 use crate::store::{Receipt, Stamp};
@@ -74,24 +74,28 @@ impl Inner {
         let (form, rest) = text.split_first()?;
         *text = rest;
         let permit = u64::from_be_bytes(take(text)?);
+        let release = self.rules.load();
         let (mut rules, mut receipts) = (Vec::new(), Vec::new());
         while !text.is_empty() {
             let [length] = take(text)?;
             let (name, rest) = text.split_at_checked(length.into())?;
             *text = rest;
-            let rule = self.rules.get(std::str::from_utf8(name).ok()?)?;
             let who = self.secret.who_is(u128::from_be_bytes(take(text)?));
             let count = u16::from_be_bytes(take(text)?);
-            (usize::from(count) == rule.meters.len() && *form == FORM).then_some(())?;
-            let (mut own, mut same) = (Vec::new(), true);
-            for charge in rule.charges(who.local, 0) {
-                let [mark, tick, part, held] = numbers(text)?;
-                same &= mark == charge.mark();
-                own.push(Receipt::noted(&charge, Stamp::new(tick, part), held));
-            }
+            (*form == FORM).then_some(())?;
+            let noted: Option<Vec<[u64; 4]>> = (0..count).map(|_| numbers(text)).collect();
+            let noted = noted?;
             // What was charged to limits that the rule has no more is not given to those that it has.
-            if same {
-                receipts.extend(own);
+            let same = |rule: &&Arc<Compiled>| {
+                let marks = rule.charges(who.local, 0).map(|charge| charge.mark());
+                marks.eq(noted.iter().map(|[mark, ..]| *mark))
+            };
+            let entry = release.find(std::str::from_utf8(name).ok()?);
+            if let Some(rule) = entry.and_then(|entry| entry.all().find(same)) {
+                receipts.extend(rule.charges(who.local, 0).zip(&noted).map(|(charge, noted)| {
+                    let [_, tick, part, held] = *noted;
+                    Receipt::noted(&charge, Stamp::new(tick, part), held)
+                }));
                 rules.push(Asked { rule: Arc::clone(rule), who, cost: 0 });
             }
         }

@@ -3,7 +3,7 @@
 //! Invariant: what cannot be given back because the store is away stays charged, and permits then end
 //! with their time.
 
-use super::{Admitted, Backing, Permits, Shared, asks};
+use super::{Permits, Shared, asks};
 use crate::decision::Decision;
 use crate::limiter::call::Action;
 use crate::limiter::hold::merged;
@@ -46,7 +46,7 @@ impl Inner {
 
     /// The same with this server's own share.
     fn change_shares(&self, shared: &Shared, rules: &[Asked], action: Action) {
-        for Asked { rule, who, .. } in shared.shares(&self.secret).of(rules) {
+        for Asked { rule, who, .. } in shared.shares(&self.secret, rules) {
             let _ = match action {
                 Action::Refund(units) => self.refund(&rule, who.local, units),
                 _ => self.reset(&rule, who.local),
@@ -78,20 +78,34 @@ impl Inner {
         }
     }
 
+    /// The same, without waiting for it.
+    pub(in crate::limiter) fn settle_later(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+        receipts: Vec<Receipt>,
+        actual: u64,
+    ) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let limiter = Arc::clone(self);
+        runtime.spawn(async move {
+            if let Some(shared) = &limiter.shared {
+                limiter.settle_shared(shared, &rules, &receipts, actual).await;
+            }
+        });
+    }
+
     /// Gives back a turn that nobody waits for any more, and what goes with it, without waiting for it.
     pub(in crate::limiter) fn leave_turn(
         self: &Arc<Self>,
-        rule: Asked,
-        admitted: Admitted,
+        rules: Vec<Asked>,
+        receipts: Vec<Receipt>,
         permit: Option<PermitId>,
     ) {
-        let (Backing::Shared(_), Ok(runtime)) = (admitted.backing, Handle::try_current()) else {
-            return;
-        };
+        let Ok(runtime) = Handle::try_current() else { return };
         let limiter = Arc::clone(self);
         runtime.spawn(async move {
             let Some(shared) = &limiter.shared else { return };
-            limiter.leave_shared(shared, &[rule], &admitted.receipts).await;
+            limiter.leave_shared(shared, &rules, &receipts).await;
             if let Some(permit) = permit {
                 limiter.release_shared(shared, permit).await;
             }

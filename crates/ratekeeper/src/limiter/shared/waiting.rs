@@ -2,7 +2,7 @@
 //!
 //! Invariant: who stops waiting gives the turn back, if it is still the last, and what goes with it.
 
-use super::{Admitted, Permits};
+use super::{Admitted, Backing, Permits};
 use crate::decision::Decision;
 use crate::limiter::wait::{State, Wait, Waiting};
 use crate::limiter::{Asked, Rule};
@@ -72,7 +72,9 @@ impl Waiting<'_> {
         {
             let Rule { limiter, rule } = self.wait.rule;
             let asked = Asked { rule: Arc::clone(rule), who: self.wait.who, cost: self.wait.cost };
-            limiter.leave_turn(asked, admitted, permit);
+            if let Backing::Shared(_) = admitted.backing {
+                limiter.leave_turn(vec![asked], admitted.receipts, permit);
+            }
         }
     }
 }

@@ -70,10 +70,9 @@ impl Logs {
         now: u64,
         cost: u64,
     ) -> Verdict {
-        match self.kept.get(&bucket) {
-            Some(kept) => algorithm.check(&kept.log, now, cost),
-            None => algorithm.check(&Log::default(), now, cost),
-        }
+        let none = Log::default();
+        let log = self.kept.get(&bucket).map_or(&none, |kept| &kept.log);
+        algorithm.with_more(algorithm.check(log, now, cost), log, now)
     }
 
     /// Adds an empty log, and reclaims neighbours that are whole again; returns how many.

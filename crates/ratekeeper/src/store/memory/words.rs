@@ -212,7 +212,7 @@ impl Packed for &SlidingCounter {
 
     #[inline]
     fn charge(&self, windows: Windows, now: u64, cost: u64) -> (Verdict, Windows) {
-        SlidingCounter::charge(self, windows, now, cost)
+        self.charge_with_more(windows, now, cost)
     }
 
     fn refund(&self, windows: Windows, now: u64, units: u64) -> (Verdict, Windows) {

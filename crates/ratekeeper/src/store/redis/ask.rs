@@ -41,7 +41,7 @@ pub(super) enum Seen {
 
 /// What is said of a key that holds something else: no, and nobody knows for how long.
 pub(in crate::store) const NOT_OURS: Verdict =
-    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN };
+    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN, more_after: 0 };
 
 fn numbers(letter: u8, numbers: &[u64]) -> Vec<u8> {
     let bytes = numbers.iter().flat_map(|number| number.min(&MOST).to_le_bytes());
@@ -207,14 +207,16 @@ pub(super) fn judge(
         }
         Kind::Counter(counter) => {
             let [index, current, previous] = seen.packed()?;
-            let (verdict, next) = counter.charge(Windows { index, current, previous }, now, cost);
+            let windows = Windows { index, current, previous };
+            let (verdict, next) = counter.charge_with_more(windows, now, cost);
             (verdict, Stamp { tick: next.index, part: 0 })
         }
         Kind::Log(log) => {
             let [used, newest, goes] = seen.summary()?;
             let now = now.max(newest);
             let wait = |_| (goes + log.period()).saturating_sub(now).max(1);
-            (log.verdict(used, newest, now, cost, wait), Stamp { tick: now, part: 0 })
+            let verdict = log.verdict(used, newest, now, cost, wait);
+            (log.told_more(verdict, used, wait), Stamp { tick: now, part: 0 })
         }
         Kind::Concurrency(limit) => {
             let [held, ..] = seen.summary()?;

@@ -250,5 +250,6 @@ pub(crate) fn verdict(answer: Answer) -> Verdict {
         oracle::Retry::After(ticks) => Retry::after(ticks),
         oracle::Retry::Never => Retry::NEVER,
     };
-    Verdict { remaining: answer.remaining, reset_after: answer.reset_after, retry_after }
+    let Answer { remaining, reset_after, .. } = answer;
+    Verdict { remaining, reset_after, retry_after, more_after: 0 }
 }

@@ -68,7 +68,7 @@ pub(crate) fn figures(decision: &Decision) -> Verdict {
         None => Retry::NOW,
     };
     let reset_after = micros(decision.reset_after().expect("a rate"));
-    Verdict { remaining: decision.remaining(), reset_after, retry_after }
+    Verdict { remaining: decision.remaining(), reset_after, retry_after, more_after: 0 }
 }
 
 /// One key of a limiter and its oracle, on one clock.

@@ -1,0 +1,129 @@
+//! The answer to a request that went through the layer, when it is there.
+//!
+//! Invariant: dropped while it waits, the request has left its line; dropped while the inner service
+//! works, what it held is given back.
+
+use super::body::Body;
+use super::seen::Seen;
+use super::{Setup, refuse};
+use crate::limiter::{Admission, Later};
+use bytes::Bytes;
+use http::{Request, Response};
+use pin_project_lite::pin_project;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tower_service::Service;
+
+/// Waits for its turn, or for a store elsewhere.
+type Waits = Pin<Box<dyn Future<Output = Admission> + Send>>;
+
+pin_project! {
+    /// The answer to a request that went through the layer.
+    pub struct Answer<S, A>
+    where
+        S: Service<Request<A>>,
+    {
+        #[pin]
+        stage: Stage<S, A, S::Future>,
+        setup: Option<Arc<Setup>>,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum Stage<S, A, F> {
+        Refused { response: Option<Response<Bytes>> },
+        Waits { waits: Waits, called: Option<(S, Request<A>)> },
+        Passes { #[pin] inner: F, admission: Option<Admission> },
+    }
+}
+
+impl<S: Service<Request<A>>, A> Answer<S, A> {
+    pub(super) fn refused(response: Response<Bytes>) -> Answer<S, A> {
+        Answer { stage: Stage::Refused { response: Some(response) }, setup: None }
+    }
+
+    pub(super) fn passes(
+        inner: S::Future,
+        admission: Admission,
+        setup: Arc<Setup>,
+    ) -> Answer<S, A> {
+        let admission = Some(admission);
+        Answer { stage: Stage::Passes { inner, admission }, setup: Some(setup) }
+    }
+
+    pub(super) fn later(
+        later: Later,
+        service: S,
+        request: Request<A>,
+        setup: Arc<Setup>,
+    ) -> Answer<S, A> {
+        let (waits, called): (Waits, _) = (Box::pin(later.run()), Some((service, request)));
+        Answer { stage: Stage::Waits { waits, called }, setup: Some(setup) }
+    }
+}
+
+impl<S, A, B> Future for Answer<S, A>
+where
+    S: Service<Request<A>, Response = Response<B>>,
+    B: http_body::Body<Data = Bytes>,
+{
+    type Output = Result<Response<Body<B>>, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.stage.as_mut().project() {
+                Projected::Refused { response } => {
+                    let response = response.take().unwrap_or_default();
+                    return Poll::Ready(Ok(response.map(Body::refusal)));
+                }
+                Projected::Passes { inner, admission } => {
+                    let answer = ready!(inner.poll(context));
+                    return Poll::Ready(answer.map(|response| {
+                        match (admission.take(), this.setup.as_ref()) {
+                            (Some(admission), Some(setup)) => finish(response, admission, setup),
+                            _ => response.map(|body| Body::Inner { body, held: None }),
+                        }
+                    }));
+                }
+                Projected::Waits { waits, called } => {
+                    let admission = ready!(waits.as_mut().poll(context));
+                    // Only a future that is polled after its end has neither.
+                    let (Some((mut service, mut request)), Some(setup)) =
+                        (called.take(), this.setup.as_ref())
+                    else {
+                        return Poll::Pending;
+                    };
+                    match admission.is_refused() {
+                        true => {
+                            let seen = Seen::new(&request);
+                            let response = Some(refuse::refused(setup, &seen, &admission));
+                            Stage::Refused { response }
+                        }
+                        false => {
+                            setup.watch.mark(setup, &mut request);
+                            let inner = service.call(request);
+                            Stage::Passes { inner, admission: Some(admission) }
+                        }
+                    }
+                }
+            };
+            this.stage.set(next);
+        }
+    }
+}
+
+/// Settles what the answer says, tells the caller its figures, and lets the body hold the permits.
+fn finish<B: http_body::Body>(
+    mut response: Response<B>,
+    mut admission: Admission,
+    setup: &Setup,
+) -> Response<Body<B>> {
+    let status = response.status().as_u16();
+    let field = |name: &str| response.headers().get(name).map(http::HeaderValue::as_bytes);
+    admission.answered(status, field);
+    refuse::add_fields(response.headers_mut(), &admission, setup);
+    response.map(|body| Body::inner(body, admission))
+}

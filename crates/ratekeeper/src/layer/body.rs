@@ -1,0 +1,73 @@
+//! The body of an answer: the inner service's, which holds permits until it has ended, or a refusal's.
+//!
+//! Invariant: what is held is given back when the body has ended, failed, or is dropped.
+
+use crate::limiter::Admission;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use pin_project_lite::pin_project;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+pin_project! {
+    /// The body of an answer that came through the layer.
+    #[project = Projected]
+    #[derive(Debug)]
+    pub enum Body<B> {
+        #[doc(hidden)]
+        Inner { #[pin] body: B, held: Option<Admission> },
+        #[doc(hidden)]
+        Refusal { text: Option<Bytes> },
+    }
+}
+
+impl<B: http_body::Body> Body<B> {
+    /// The inner service's, which holds `admission` until its end.
+    pub(super) fn inner(body: B, admission: Admission) -> Body<B> {
+        let held = Some(admission).filter(|held| held.is_holding() && !body.is_end_stream());
+        Body::Inner { body, held }
+    }
+
+    pub(super) fn refusal(text: Bytes) -> Body<B> {
+        Body::Refusal { text: Some(text).filter(|text| !text.is_empty()) }
+    }
+}
+
+impl<B: http_body::Body<Data = Bytes>> http_body::Body for Body<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        match self.project() {
+            Projected::Inner { mut body, held } => {
+                let frame = std::task::ready!(body.as_mut().poll_frame(context));
+                if !matches!(frame, Some(Ok(_))) || body.is_end_stream() {
+                    *held = None;
+                }
+                Poll::Ready(frame)
+            }
+            Projected::Refusal { text } => {
+                Poll::Ready(text.take().map(|text| Ok(Frame::data(text))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Body::Inner { body, .. } => body.is_end_stream(),
+            Body::Refusal { text } => text.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Body::Inner { body, .. } => body.size_hint(),
+            Body::Refusal { text } => {
+                SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64))
+            }
+        }
+    }
+}

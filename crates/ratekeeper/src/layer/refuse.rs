@@ -1,0 +1,98 @@
+//! Answers that the layer makes by itself, and the header fields that it adds to others'.
+//!
+//! Invariant: a caller is told the same figures whether it is refused here or answered by the service.
+
+use super::Setup;
+use super::seen::Seen;
+use crate::fields::{self, Field, Refusal};
+use crate::limiter::Admission;
+use crate::request::Rejected;
+use bytes::Bytes;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// The answer to a request that rules refuse.
+pub(super) fn refused(setup: &Setup, seen: &Seen<'_>, admission: &Admission) -> Response<Bytes> {
+    let Some(refusal) = Refusal::of(admission.decisions()) else { return Response::default() };
+    let mut response = match &setup.refuses {
+        Some(own) => own(admission.decisions()),
+        None if is_grpc(seen) => grpc(&refusal),
+        None if wants_text(seen) => answer(refusal.status(), TEXT, refusal.plain()),
+        None => answer(refusal.status(), PROBLEM, refusal.problem(None)),
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, NO_STORE);
+    add_fields(headers, admission, setup);
+    response
+}
+
+/// The answer to a request that no rule can be asked about.
+pub(super) fn rejected(seen: &Seen<'_>, rejected: &Rejected) -> Response<Bytes> {
+    if is_grpc(seen) {
+        let mut response = Response::default();
+        let put = &mut |field, text: &str| insert(response.headers_mut(), field, text);
+        fields::grpc_rejected(rejected, put);
+        response.headers_mut().insert(CONTENT_TYPE, GRPC);
+        return response;
+    }
+    answer(rejected.status(), PROBLEM, fields::rejected_problem(rejected))
+}
+
+/// Adds what callers are told. Where an inner layer has told something already, lists have both, and the
+/// older fields are of whichever has less left.
+pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: &Setup) {
+    let told = |headers: &HeaderMap| {
+        headers.get(name(Field::XRemaining))?.to_str().ok()?.parse::<u64>().ok()
+    };
+    let stricter = told(headers).is_some_and(|other| other <= admission.remaining());
+    let now = setup.limiter.now();
+    fields::write(admission.decisions(), admission.forms(), now, &mut |field, text| match field {
+        Field::RateLimitPolicy | Field::RateLimit => {
+            if let Ok(value) = HeaderValue::from_str(text) {
+                headers.append(name(field), value);
+            }
+        }
+        Field::RetryAfter => insert(headers, field, text),
+        _ if stricter => {}
+        _ => insert(headers, field, text),
+    });
+}
+
+fn insert(headers: &mut HeaderMap, field: Field, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name(field), value);
+    }
+}
+
+fn name(field: Field) -> HeaderName {
+    HeaderName::from_static(field.name())
+}
+
+fn answer(status: u16, kind: HeaderValue, text: String) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(text));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// A call over gRPC is answered with a status of its own, in the header fields alone.
+fn grpc(refusal: &Refusal<'_>) -> Response<Bytes> {
+    let mut response = Response::default();
+    refusal.grpc(&mut |field, text| insert(response.headers_mut(), field, text));
+    response.headers_mut().insert(CONTENT_TYPE, GRPC);
+    response
+}
+
+fn is_grpc(seen: &Seen<'_>) -> bool {
+    let kind = seen.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+}
+
+fn wants_text(seen: &Seen<'_>) -> bool {
+    fields::wants_text(seen.headers().get(ACCEPT).map(HeaderValue::as_bytes))
+}

@@ -1,0 +1,103 @@
+//! A request of `http` as the layer and its hooks see it.
+//!
+//! Invariant: nothing is copied; header fields are read where they are.
+
+use super::Setup;
+use crate::limiter::{Begun, Way};
+use crate::request::{Headers, Rejected, Request};
+use http::{Extensions, HeaderMap, Method, Uri, header};
+use std::net::{IpAddr, SocketAddr};
+
+/// The address at the other end of the connection, as an extension of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
+
+/// What hooks of the layer see of a request: all but its body.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    method: &'a Method,
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+    extensions: &'a Extensions,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new<B>(request: &'a http::Request<B>) -> Seen<'a> {
+        Seen {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+            extensions: request.extensions(),
+        }
+    }
+
+    /// The method.
+    pub fn method(&self) -> &'a Method {
+        self.method
+    }
+
+    /// The target.
+    pub fn uri(&self) -> &'a Uri {
+        self.uri
+    }
+
+    /// The header fields.
+    pub fn headers(&self) -> &'a HeaderMap {
+        self.headers
+    }
+
+    /// What others have left with the request.
+    pub fn extensions(&self) -> &'a Extensions {
+        self.extensions
+    }
+
+    /// The address that the server left with the request.
+    fn peer(&self) -> Option<IpAddr> {
+        if let Some(Peer(address)) = self.extensions.get() {
+            return Some(*address);
+        }
+        #[cfg(feature = "axum")]
+        if let Some(axum::extract::ConnectInfo(address)) = self.extensions.get() {
+            let address: &SocketAddr = address;
+            return Some(address.ip());
+        }
+        self.extensions.get::<SocketAddr>().map(SocketAddr::ip)
+    }
+
+    /// The host that was asked for.
+    fn host(&self) -> Option<&'a str> {
+        let authority = self.uri.authority().map(http::uri::Authority::as_str);
+        authority.or_else(|| self.headers.get(header::HOST)?.to_str().ok())
+    }
+}
+
+impl Headers for HeaderMap {
+    fn each<'a>(&'a self, name: &str, found: &mut dyn FnMut(&'a [u8])) {
+        self.get_all(name).iter().for_each(|value| found(value.as_bytes()));
+    }
+
+    fn names<'a>(&'a self, found: &mut dyn FnMut(&'a str)) {
+        self.keys().for_each(|name| found(name.as_str()));
+    }
+}
+
+impl Setup {
+    /// Asks the rules.
+    pub(super) fn begin(&self, seen: &Seen<'_>) -> Result<Begun, Rejected> {
+        let user = self.user.as_ref().and_then(|user| user(seen));
+        let tier = self.tier.as_ref().and_then(|tier| tier(seen));
+        let told = self.peer.as_ref().and_then(|peer| peer(seen));
+        let request = Request {
+            method: seen.method.as_str(),
+            path: seen.uri.path(),
+            host: seen.host(),
+            peer: told.or_else(|| seen.peer()),
+            headers: seen.headers,
+            user: user.as_deref().filter(|user| !user.is_empty()),
+            tier: tier.as_deref(),
+            ..Request::new("", "")
+        };
+        self.watch.look(self, &request);
+        self.limiter.begin(&request, self.given, Way::Here)
+    }
+}

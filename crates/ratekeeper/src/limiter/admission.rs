@@ -1,0 +1,254 @@
+//! A request admitted or refused by all rules that apply to it, and what it holds until it is answered.
+//!
+//! Invariants: rules that are enforced charge together, or not at all; a rule in shadow charges by itself,
+//! and only for a request that passes. Whatever is held is given back once, however the request ends.
+
+mod after;
+#[cfg(feature = "redis")]
+mod far;
+mod line;
+
+use super::hold::Hold;
+use super::release::Release;
+use super::select::{ANYONE, Selected, Slot, View};
+use super::{Asked, Inner, Limiter, charges};
+use crate::decision::{Decisions, RuleResult};
+use crate::request::{Rejected, Request};
+use crate::rule::{FieldForms, KeyKind};
+use line::Line;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What became of a request. Reads as the [`Decisions`] of the rules that apply to it.
+///
+/// While it is there, the request holds what it took of concurrency limits: keep it until the request
+/// was answered, and tell it [the answer](Admission::answered).
+#[must_use = "an admission that is dropped gives its permits back at once"]
+pub struct Admission {
+    decisions: Decisions,
+    forms: FieldForms,
+    holds: Vec<Hold>,
+}
+
+/// How what is admitted is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By whoever asks, in this process: it waits for its turn, and permits end with it.
+    Here,
+    /// By somebody elsewhere, who is told turns and the names of permits.
+    Told,
+}
+
+/// A request that was begun.
+pub(crate) enum Begun {
+    Done(Admission),
+    /// It takes a while.
+    Later(Later),
+}
+
+/// A request that waits for its turn, or for a store elsewhere.
+pub(crate) struct Later {
+    limiter: Arc<Inner>,
+    selected: Selected,
+    sheet: Sheet,
+    way: Way,
+}
+
+/// What is known of a request's answer before it is decided.
+#[derive(Clone, Copy)]
+struct Sheet {
+    version: u64,
+    forms: FieldForms,
+}
+
+impl Limiter {
+    /// Asks all rules that apply to a request, as one decision; waits for its turn where one of them
+    /// shapes. `Err` if the request is such that no rule can be asked about it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use ratekeeper::{Limiter, Request};
+    ///
+    /// let limiter = Limiter::memory().rule("api", "2/minute")?.build();
+    /// let request = Request { peer: Some("192.0.2.7".parse()?), ..Request::new("GET", "/") };
+    /// assert!(limiter.admit(&request).await?.is_allowed());
+    /// assert!(limiter.admit(&request).await?.is_allowed());
+    /// assert!(limiter.admit(&request).await?.is_refused());
+    /// # Ok(()) }
+    /// ```
+    pub async fn admit(&self, request: &Request<'_>) -> Result<Admission, Rejected> {
+        match self.begin(request, ANYONE, Way::Here)? {
+            Begun::Done(admission) => Ok(admission),
+            Begun::Later(later) => Ok(later.run().await),
+        }
+    }
+
+    /// The same for somebody elsewhere: does not wait, but tells the [delay](crate::Decision::delay), and
+    /// permits have [names](crate::Decision::permit).
+    pub async fn check(&self, request: &Request<'_>) -> Result<Decisions, Rejected> {
+        match self.begin(request, ANYONE, Way::Told)? {
+            Begun::Done(admission) => Ok(admission.decisions),
+            Begun::Later(later) => Ok(later.run().await.decisions),
+        }
+    }
+
+    /// Decides what can be decided at once.
+    pub(crate) fn begin(
+        &self,
+        request: &Request<'_>,
+        given: &[KeyKind],
+        way: Way,
+    ) -> Result<Begun, Rejected> {
+        let release = self.0.rules.load();
+        let view = View::new(&self.0, &release, request, given)?;
+        let selected = view.select()?;
+        let sheet = release.sheet();
+        Ok(match selected.closed || self.0.decides_at_once(&selected, way) {
+            true => Begun::Done(self.0.admit_now(selected, sheet, way)),
+            false => {
+                let limiter = Arc::clone(&self.0);
+                Begun::Later(Later { limiter, selected, sheet, way })
+            }
+        })
+    }
+}
+
+impl Release {
+    fn sheet(&self) -> Sheet {
+        Sheet { version: self.version, forms: self.forms }
+    }
+}
+
+impl Inner {
+    /// Whether there is nothing to wait for.
+    fn decides_at_once(&self, selected: &Selected, way: Way) -> bool {
+        let shapes = |asked: &Asked| asked.rule.meters.iter().any(|meter| meter.pace().is_some());
+        let waits = way == Way::Here && selected.enforced.iter().any(shapes);
+        self.not_shared().is_ok() && !waits
+    }
+
+    /// Decides a request that waits for nothing.
+    fn admit_now(self: &Arc<Self>, selected: Selected, sheet: Sheet, way: Way) -> Admission {
+        let Selected { enforced, shadow, slots, closed } = selected;
+        if closed {
+            return Admission::closed(&slots, sheet);
+        }
+        let mut holds = Vec::new();
+        let results = self.take(enforced, way, &mut holds);
+        let passes = results.iter().all(|result| result.is_allowed());
+        let mut shadows = Vec::new();
+        for asked in shadow.into_iter().filter(|_| passes) {
+            shadows.extend(self.take(vec![asked], way, &mut holds));
+        }
+        Admission::new(sheet, &slots, results, shadows, holds)
+    }
+
+    /// Charges rules in memory, all or none; what is to be given back or settled later is held.
+    fn take(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+        way: Way,
+        holds: &mut Vec<Hold>,
+    ) -> Vec<RuleResult> {
+        if let [Asked { rule, who, cost }] = &rules[..]
+            && rule.plain
+            && !rule.manner.after.is_needed()
+        {
+            let decision = self.charge(rule, who.local, *cost);
+            return vec![RuleResult::new(&rule.label, &[decision])];
+        }
+        let admitted = match way {
+            Way::Here => self.admit(&charges(&rules), None),
+            Way::Told => self.admit_by_name(&charges(&rules), None),
+        };
+        // Should the observer panic, what is held is there to be given back.
+        if way == Way::Here && !admitted.receipts.is_empty() {
+            holds.push(Hold::new(self, rules.clone(), admitted.receipts));
+        }
+        self.results(&rules, &admitted.decisions)
+    }
+}
+
+impl Later {
+    /// The admission, when it is time.
+    pub(crate) async fn run(self) -> Admission {
+        #[cfg(feature = "redis")]
+        if self.limiter.shared.is_some() {
+            return self.run_far().await;
+        }
+        let Later { limiter, selected: Selected { enforced, shadow, slots, .. }, sheet, way } =
+            self;
+        let (results, hold) = Line::new(&limiter, enforced).await;
+        let mut holds = vec![hold];
+        let passes = results.iter().all(|result| result.is_allowed());
+        let mut shadows = Vec::new();
+        for asked in shadow.into_iter().filter(|_| passes) {
+            shadows.extend(limiter.take(vec![asked], way, &mut holds));
+        }
+        Admission::new(sheet, &slots, results, shadows, holds)
+    }
+}
+
+impl Admission {
+    /// Puts the answers of rules in the order of the file.
+    fn new(
+        sheet: Sheet,
+        slots: &[Slot],
+        results: Vec<RuleResult>,
+        shadows: Vec<RuleResult>,
+        holds: Vec<Hold>,
+    ) -> Admission {
+        let Sheet { version, forms } = sheet;
+        // The usual case: nothing to put in order.
+        if results.len() == slots.len() {
+            return Admission { decisions: Decisions::new(results, version), forms, holds };
+        }
+        let (mut results, mut shadows) = (results.into_iter(), shadows.into_iter());
+        let each = slots.iter().filter_map(|slot| match slot {
+            Slot::Enforced => results.next(),
+            Slot::Shadow => shadows.next().map(RuleResult::in_shadow),
+            Slot::Closed(label, shadow) => Some(RuleResult::closed(label, *shadow)),
+        });
+        Admission { decisions: Decisions::new(each.collect(), version), forms, holds }
+    }
+
+    /// Refused by rules that let nobody pass, so that no other is asked.
+    fn closed(slots: &[Slot], sheet: Sheet) -> Admission {
+        let each = slots.iter().filter_map(|slot| match slot {
+            Slot::Closed(label, shadow) => Some(RuleResult::closed(label, *shadow)),
+            Slot::Enforced | Slot::Shadow => None,
+        });
+        let decisions = Decisions::new(each.collect(), sheet.version);
+        Admission { decisions, forms: sheet.forms, holds: Vec::new() }
+    }
+
+    /// The decisions.
+    pub fn decisions(&self) -> &Decisions {
+        &self.decisions
+    }
+
+    /// Which header fields the answer is to carry.
+    pub fn forms(&self) -> FieldForms {
+        self.forms
+    }
+
+    /// Whether anything is held until the request was answered.
+    pub fn is_holding(&self) -> bool {
+        !self.holds.is_empty()
+    }
+}
+
+impl Deref for Admission {
+    type Target = Decisions;
+
+    fn deref(&self) -> &Decisions {
+        &self.decisions
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Admission").field(&self.decisions).finish()
+    }
+}

@@ -1,0 +1,183 @@
+//! The same over a shared store: rules of this instance in memory first, then those of the fleet.
+//!
+//! Invariant: what the instance's rules charged is given back if the fleet's refuse. If the instance's own
+//! refuse, the store is not asked: they are there to protect this server.
+
+use super::{Admission, Later, Line, Selected, Sheet, Slot, Way};
+use crate::decision::RuleResult;
+use crate::limiter::hold::Hold;
+use crate::limiter::queue::Sleeper;
+use crate::limiter::shared::{Backing, Permits, Shared};
+use crate::limiter::{Asked, Inner, alarm};
+use crate::store::Receipt;
+use futures_util::future::join_all;
+use std::future::poll_fn;
+use std::mem;
+use std::sync::Arc;
+use std::task::Poll;
+
+impl Later {
+    pub(super) async fn run_far(self) -> Admission {
+        let Later { limiter, selected, sheet, way } = self;
+        let Selected { enforced, shadow, slots, .. } = selected;
+        let order: Vec<bool> = enforced.iter().map(|asked| asked.rule.manner.instance).collect();
+        let (near, far): (Vec<_>, Vec<_>) =
+            enforced.into_iter().partition(|asked| asked.rule.manner.instance);
+        let mut holds = Vec::new();
+        let near = limiter.take_near(near, way, &mut holds).await;
+        if near.iter().any(|result| result.is_refused()) {
+            return refused_near(sheet, &slots, &order, near);
+        }
+        let far = limiter.take_far(far, way, &mut holds).await;
+        let passes = far.iter().all(|result| result.is_allowed());
+        if !passes {
+            holds.iter().for_each(|hold: &Hold| hold.settle_each(|_| Some(0)));
+            holds.clear();
+        }
+        let (mut near, mut far) = (near.into_iter(), far.into_iter());
+        let in_order = |instance: &bool| if *instance { near.next() } else { far.next() };
+        let results: Vec<RuleResult> = order.iter().filter_map(in_order).collect();
+        let shadow = if passes { shadow } else { Vec::new() };
+        let each = shadow.into_iter().map(|asked| limiter.take_shadow(asked, way));
+        let mut shadows = Vec::new();
+        for (own, more) in join_all(each).await {
+            shadows.extend(own);
+            holds.extend(more);
+        }
+        Admission::new(sheet, &slots, results, shadows, holds)
+    }
+}
+
+/// Refused by rules of the instance; no other was asked.
+fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Vec<RuleResult>) -> Admission {
+    let mut order = order.iter();
+    let asked = slots.iter().filter(|slot| match slot {
+        Slot::Enforced => order.next().is_some_and(|instance| *instance),
+        Slot::Shadow => false,
+        Slot::Closed(..) => true,
+    });
+    let slots: Vec<Slot> = asked.map(Slot::clone).collect();
+    Admission::new(sheet, &slots, near, Vec::new(), Vec::new())
+}
+
+impl Inner {
+    /// Charges rules of this instance.
+    async fn take_near(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+        way: Way,
+        holds: &mut Vec<Hold>,
+    ) -> Vec<RuleResult> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        match way {
+            Way::Told => self.take(rules, way, holds),
+            Way::Here => {
+                let (results, hold) = Line::new(self, rules).await;
+                holds.push(hold);
+                results
+            }
+        }
+    }
+
+    /// Charges rules of the fleet, and waits for the turn that they give.
+    async fn take_far(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+        way: Way,
+        holds: &mut Vec<Hold>,
+    ) -> Vec<RuleResult> {
+        let Some(shared) = self.shared.as_ref().filter(|_| !rules.is_empty()) else {
+            return Vec::new();
+        };
+        let (results, hold) = self.charge_far(shared, rules, way).await;
+        let delays = results.iter().filter(|own| own.is_allowed()).filter_map(|own| own.delay());
+        let delay = delays.max().map_or(0, |delay| u64::try_from(delay.as_micros()).unwrap_or(0));
+        if let Some(hold) = hold {
+            if delay > 0 && way == Way::Here && results.iter().all(|own| own.is_allowed()) {
+                Turn::new(self, &hold).wait(self.clock.now() + delay).await;
+            }
+            holds.push(hold);
+        }
+        results
+    }
+
+    /// Charges rules in the shared store, all or none.
+    async fn charge_far(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rules: Vec<Asked>,
+        way: Way,
+    ) -> (Vec<RuleResult>, Option<Hold>) {
+        let permits = if way == Way::Here { Permits::Here } else { Permits::ByName };
+        let admitted = self.admit_shared(shared, &rules, u64::MAX, permits).await;
+        let hold = match admitted.backing {
+            _ if admitted.receipts.is_empty() || way == Way::Told => None,
+            Backing::Memory(own) => Some(Hold::new(self, own, admitted.receipts)),
+            Backing::Shared(id) => {
+                let mut hold = Hold::new(self, rules.clone(), admitted.receipts);
+                hold.permit = Some(id);
+                if hold.has_permits() {
+                    self.keep_shared(shared, id, &rules);
+                }
+                Some(hold)
+            }
+        };
+        (self.results(&rules, &admitted.decisions), hold)
+    }
+
+    /// Charges a rule in shadow by itself.
+    async fn take_shadow(self: &Arc<Self>, asked: Asked, way: Way) -> (Vec<RuleResult>, Vec<Hold>) {
+        let mut holds = Vec::new();
+        let results = match self.shared.as_ref().filter(|_| !asked.rule.manner.instance) {
+            Some(shared) => {
+                let (results, hold) = self.charge_far(shared, vec![asked], way).await;
+                holds.extend(hold);
+                results
+            }
+            None => self.take(vec![asked], way, &mut holds),
+        };
+        (results, holds)
+    }
+}
+
+/// A turn that the shared store gave. Dropped before it has come, it is given back, if it is the last.
+struct Turn<'a> {
+    limiter: &'a Arc<Inner>,
+    charged: Option<(Vec<Asked>, Vec<Receipt>)>,
+    sleeper: Option<Sleeper>,
+}
+
+impl<'a> Turn<'a> {
+    fn new(limiter: &'a Arc<Inner>, hold: &Hold) -> Turn<'a> {
+        let shared = hold.permit.is_some();
+        let charged = shared.then(|| (hold.rules.clone(), hold.receipts.clone()));
+        Turn { limiter, charged, sleeper: None }
+    }
+
+    async fn wait(mut self, tick: u64) {
+        poll_fn(|context| {
+            let (queues, waker) = (&self.limiter.queues, context.waker());
+            let sleeper = self.sleeper.get_or_insert_with(|| queues.sleep(tick, waker));
+            if !queues.sleeps(sleeper, self.limiter.clock.now(), waker) {
+                return Poll::Ready(());
+            }
+            alarm::keep(self.limiter);
+            Poll::Pending
+        })
+        .await;
+        self.charged = None;
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(sleeper) = &self.sleeper {
+            self.limiter.queues.rise(sleeper);
+        }
+        if let Some((rules, receipts)) = mem::take(&mut self.charged) {
+            self.limiter.leave_turn(rules, receipts, None);
+        }
+    }
+}

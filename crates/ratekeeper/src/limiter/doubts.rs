@@ -1,0 +1,72 @@
+//! Signs that a limiter is not set up as its owner thinks, for doors to look for.
+//!
+//! Invariant: looking changes nothing.
+
+use super::Limiter;
+use crate::diagnosis::Diagnosis;
+use crate::identity::Caller;
+use crate::request::Request;
+use crate::rule::KeyKind;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+/// Addresses in documentation only: whoever trusts all of them trusts everyone.
+const NOBODY: [[u8; 4]; 3] = [[192, 0, 2, 1], [198, 51, 100, 1], [203, 0, 113, 1]];
+
+impl Limiter {
+    /// Looks at the rules. The door may find users out by itself.
+    pub(crate) fn doubts(&self, has_users: bool, found: &mut dyn FnMut(Diagnosis)) {
+        let release = self.0.rules.load();
+        if release.entries.iter().all(|entry| entry.spec.domain.is_some()) {
+            found(Diagnosis::NoRules);
+        }
+        let trusts = |octets| release.identity.trusts(IpAddr::V4(Ipv4Addr::from_octets(octets)));
+        if NOBODY.into_iter().all(trusts) {
+            found(Diagnosis::Everyone);
+        }
+        let identity = release.identity.knows_users();
+        let unknown = |part: &Vec<KeyKind>| {
+            part.iter().all(|kind| match kind {
+                KeyKind::User => !has_users && !identity,
+                KeyKind::ApiKey | KeyKind::Claim(_) => !identity,
+                _ => false,
+            })
+        };
+        let lost = release.entries.iter().find(|entry| entry.spec.key.parts.iter().any(unknown));
+        if let Some(entry) = lost {
+            found(Diagnosis::NoUser(Arc::clone(&entry.spec.id)));
+        }
+    }
+
+    /// Looks at a request; says whether its address came from a proxy that is trusted.
+    pub(crate) fn doubt(&self, request: &Request<'_>, found: &mut dyn FnMut(Diagnosis)) -> bool {
+        let release = self.0.rules.load();
+        let caller = Caller::new(&release.identity, request);
+        if caller.distrusted() {
+            found(Diagnosis::Untrusted);
+        }
+        let forwarded = caller.is_forwarded();
+        if !forwarded && request.peer.is_some_and(|peer| release.identity.trusts(peer)) {
+            found(Diagnosis::Silent);
+        }
+        forwarded
+    }
+
+    /// Tells the observer, or whoever reads what the program prints.
+    pub(crate) fn tell_diagnosis(&self, diagnosis: &Diagnosis) {
+        match &self.0.observer {
+            Some(observer) => observer.diagnosed(diagnosis),
+            None => eprintln!("ratekeeper: {diagnosis}"),
+        }
+    }
+
+    /// Tells this limiter from others.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
+    /// The time, in microseconds since the epoch.
+    pub(crate) fn now(&self) -> u64 {
+        self.0.clock.now()
+    }
+}

@@ -1,0 +1,237 @@
+//! Releases: rule sets made ready to run, numbered, one at a time.
+//!
+//! Invariant: a request is decided by one release from end to end; the next one takes its place in one
+//! step, between requests.
+
+use super::compile::{After, Manner, compile};
+use super::{Compiled, Limiter};
+use crate::decision::Label;
+use crate::identity::Identity;
+use crate::key::{Secret, Who};
+use crate::limit::Limit;
+use crate::rule::index::{Entry as Indexed, Index};
+use crate::rule::when::Condition;
+use crate::rule::{Count, Exempt, FieldForms, KeyKind, Limits, RuleSet, RuleSpec, Scope};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(super) struct Release {
+    pub(super) version: u64,
+    pub(super) entries: Vec<Entry>,
+    /// Entries by id.
+    names: HashMap<Arc<str>, u32>,
+    /// Which rules can match a host and a path.
+    pub(super) index: Index,
+    /// Which rules can match descriptors, by domain.
+    pub(super) domains: HashMap<Arc<str>, Domain>,
+    pub(super) identity: Identity,
+    pub(super) tiers: Vec<Arc<str>>,
+    pub(super) exempt: Vec<Exempt>,
+    pub(super) forms: FieldForms,
+    /// Whether any rule looks at the path, which then has to be one that all agree on.
+    pub(super) looks_at_path: bool,
+}
+
+/// One rule of a release.
+pub(super) struct Entry {
+    pub(super) spec: RuleSpec,
+    pub(super) when: Option<Condition>,
+    /// One for all tiers, or one for each; none if the rule is closed.
+    pub(super) live: Vec<Arc<Compiled>>,
+    pub(super) trial: Vec<Arc<Compiled>>,
+    /// What is told of the rule where it is closed.
+    pub(super) closed: Arc<Label>,
+    pub(super) overrides: HashMap<Who, Overridden>,
+}
+
+/// Other limits for one key.
+pub(super) struct Overridden {
+    pub(super) rule: Arc<Compiled>,
+    /// The last tick.
+    pub(super) until: u64,
+}
+
+/// The rules of a domain: by one of the descriptors that they ask for, if there is any.
+#[derive(Default)]
+pub(super) struct Domain {
+    by_entry: HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
+    others: Vec<u32>,
+}
+
+impl Release {
+    pub(super) fn new(secret: &Secret, set: RuleSet, version: u64) -> Release {
+        let RuleSet { tiers, exempt, rules, overrides, identity, fields } = set;
+        let looks_at_path = rules.iter().any(looks_at_path)
+            || exempt.iter().any(|exempt| !exempt.matches.paths.is_empty());
+        let mut entries: Vec<Entry> =
+            rules.into_iter().map(|spec| Entry::new(secret, spec, version)).collect();
+        let named = |(number, entry): (usize, &Entry)| (Arc::clone(&entry.spec.id), number as u32);
+        let names: HashMap<_, _> = entries.iter().enumerate().map(named).collect();
+        for own in &overrides {
+            let entry = names.get(&own.rule).and_then(|number| entries.get_mut(*number as usize));
+            if let Some(entry) = entry {
+                let until = own.until.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000));
+                let key = own.key.iter().map(|(kind, value)| (kind.as_ref(), &**value));
+                let who = entry.who(secret, key);
+                let rule =
+                    compile(secret, &entry.spec.id, &own.limits, &Manner::of(&entry.spec, version));
+                let rule = Arc::new(rule);
+                who.map(|who| entry.overrides.insert(who, Overridden { rule, until }));
+            }
+        }
+        let (index, domains) = (index(&entries), domains(&entries));
+        let (forms, tiers) = (fields, tiers);
+        let looks_at_path = looks_at_path || index.has_paths();
+        Release {
+            version,
+            entries,
+            names,
+            index,
+            domains,
+            identity,
+            tiers,
+            exempt,
+            forms,
+            looks_at_path,
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&Entry> {
+        self.names.get(name).map(|number| &self.entries[*number as usize])
+    }
+
+    /// The number of a tier; that of the first if there is none of this name.
+    pub(super) fn tier(&self, name: Option<&str>) -> usize {
+        name.and_then(|name| self.tiers.iter().position(|tier| **tier == *name)).unwrap_or(0)
+    }
+}
+
+impl Entry {
+    fn new(secret: &Secret, spec: RuleSpec, version: u64) -> Entry {
+        let manner = Manner::of(&spec, version);
+        let rule = |id: &Arc<str>, limits: &[Limit]| Arc::new(compile(secret, id, limits, &manner));
+        let all = |id: &Arc<str>, limits: &Limits| match limits {
+            Limits::Closed => Vec::new(),
+            Limits::Same(limits) => vec![rule(id, limits)],
+            Limits::ByTier(tiers) => tiers.iter().map(|limits| rule(id, limits)).collect(),
+        };
+        let live = all(&spec.id, &spec.limits);
+        // No rule has a space in its name.
+        let trial_id: Arc<str> = format!("{} trial", spec.id).into();
+        let trial = spec.trial.as_ref().map_or_else(Vec::new, |limits| all(&trial_id, limits));
+        let name = spec.name.as_ref().unwrap_or(&spec.id);
+        let closed =
+            Label { id: Arc::clone(&spec.id), name: Arc::clone(name), policies: [].into() };
+        let when = spec.when.as_deref().and_then(|text| Condition::read(text).ok());
+        Entry { when, live, trial, closed: Arc::new(closed), overrides: HashMap::new(), spec }
+    }
+
+    /// What a tier is limited by; `None` if the rule is closed.
+    pub(super) fn limited(&self, tier: usize) -> Option<&Arc<Compiled>> {
+        of_tier(&self.live, tier)
+    }
+
+    /// The same for the limits on trial.
+    pub(super) fn tried(&self, tier: usize) -> Option<&Arc<Compiled>> {
+        of_tier(&self.trial, tier)
+    }
+
+    /// Who has this key, whose parts somebody wrote.
+    pub(super) fn who<'v>(
+        &self,
+        secret: &Secret,
+        values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
+    ) -> Option<Who> {
+        if self.spec.key.is_given() {
+            let parts: Vec<&str> = values.map(|(_, value)| value).collect();
+            return Some(secret.who(&parts));
+        }
+        self.spec.key.written(values).map(|key| secret.who(key.as_bytes()))
+    }
+
+    /// Everything that the rule may be, for whomever.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Compiled>> {
+        self.live.iter().chain(self.overrides.values().map(|own| &own.rule)).chain(&self.trial)
+    }
+}
+
+fn of_tier(rules: &[Arc<Compiled>], tier: usize) -> Option<&Arc<Compiled>> {
+    rules.get(tier).or(rules.first())
+}
+
+impl Manner {
+    fn of(spec: &RuleSpec, version: u64) -> Manner {
+        Manner {
+            version,
+            public: spec.name.clone(),
+            on_store_failure: spec.on_store_failure,
+            instance: spec.scope == Scope::Instance,
+            after: After { settle: spec.settle.clone(), failures: spec.count == Count::Failures },
+        }
+    }
+}
+
+/// Whether a rule looks at the path in another way than by its patterns.
+fn looks_at_path(spec: &RuleSpec) -> bool {
+    let by_path = |kind: &KeyKind| matches!(kind, KeyKind::Path | KeyKind::Route);
+    let key = spec.key.parts.iter().flatten().any(by_path);
+    key || spec.when.is_some() || !spec.matches.except.is_empty()
+}
+
+fn index(entries: &[Entry]) -> Index {
+    let plain = entries.iter().enumerate().filter(|(_, entry)| entry.spec.domain.is_none());
+    Index::new(plain.map(|(number, entry)| Indexed {
+        rule: number as u32,
+        hosts: &entry.spec.matches.hosts,
+        paths: &entry.spec.matches.paths,
+    }))
+}
+
+fn domains(entries: &[Entry]) -> HashMap<Arc<str>, Domain> {
+    let mut domains: HashMap<Arc<str>, Domain> = HashMap::new();
+    for (number, entry) in entries.iter().enumerate() {
+        let Some(name) = &entry.spec.domain else { continue };
+        let domain = domains.entry(Arc::clone(name)).or_default();
+        let valued = entry.spec.matches.descriptors.iter();
+        let valued = valued.filter_map(|(name, value)| Some((name, value.as_ref()?))).next();
+        let list = match valued {
+            Some((name, value)) => {
+                let values = domain.by_entry.entry(Arc::clone(name)).or_default();
+                values.entry(Arc::clone(value)).or_default()
+            }
+            None => &mut domain.others,
+        };
+        list.push(number as u32);
+    }
+    domains
+}
+
+impl Domain {
+    /// The rules that may match, in their order.
+    pub(super) fn find(&self, descriptors: &[(&str, &str)]) -> Vec<u32> {
+        let named =
+            descriptors.iter().filter_map(|(name, value)| self.by_entry.get(*name)?.get(*value));
+        let mut found: Vec<u32> = named.flatten().chain(&self.others).copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+impl Limiter {
+    /// Puts other rules in the place of those that there are, in one step; the number of their release.
+    /// Requests that are under way are decided by the rules that they began with.
+    pub fn replace(&self, rules: RuleSet) -> u64 {
+        let _one_at_a_time = crate::sync::lock(&self.0.releasing);
+        let former = self.0.rules.load_full();
+        let release = Release::new(&self.0.secret, rules, former.version + 1);
+        let version = release.version;
+        self.0.rules.store(Arc::new(release));
+        version
+    }
+
+    /// The number of the release that decides at present; the first is 1.
+    pub fn version(&self) -> u64 {
+        self.0.rules.load().version
+    }
+}

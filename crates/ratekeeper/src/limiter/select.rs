@@ -1,0 +1,272 @@
+//! From a request to what is charged for it: which rules apply, who is counted, how much it costs.
+//!
+//! Invariant: a rule that cannot tell whom to count does what it was told to, and never counts nobody.
+
+mod parts;
+
+use super::release::{Entry, Release};
+use super::{Asked, Compiled, Inner};
+use crate::decision::Label;
+use crate::identity::Caller;
+use crate::key::Who;
+use crate::request::path::CanonicalPath;
+use crate::request::{Rejected, Request};
+use crate::rule::index::Found;
+use crate::rule::method::method_matches;
+use crate::rule::pattern::canonical_host;
+use crate::rule::{Exempt, KeyKind, Match, OnMissing, Rollout};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What is counted by where a rule leaves it to the door.
+pub(crate) const ANYONE: &[KeyKind] = &[KeyKind::User, KeyKind::ApiKey, KeyKind::Ip];
+
+/// A request on its way through a release.
+pub(super) struct View<'r> {
+    limiter: &'r Inner,
+    pub(super) release: &'r Release,
+    request: &'r Request<'r>,
+    pub(super) caller: Caller<'r>,
+    /// The path that all agree on; `None` if no rule looks at it.
+    pub(super) path: Option<CanonicalPath<'r>>,
+    host: Option<Cow<'r, str>>,
+    /// What is counted by where a rule leaves it to the door.
+    given: &'r [KeyKind],
+}
+
+/// What is charged for a request.
+#[derive(Default)]
+pub(super) struct Selected {
+    pub(super) enforced: Vec<Asked>,
+    pub(super) shadow: Vec<Asked>,
+    /// Every rule that applies, in the order of the file.
+    pub(super) slots: Vec<Slot>,
+    /// Whether a rule that is enforced lets nobody pass.
+    pub(super) closed: bool,
+}
+
+/// One rule that applies.
+#[derive(Clone)]
+pub(super) enum Slot {
+    /// The next of those that are enforced.
+    Enforced,
+    /// The next of those in shadow.
+    Shadow,
+    /// One that lets nobody pass, and whether it is in shadow.
+    Closed(Arc<Label>, bool),
+}
+
+/// How a rule applies to a request.
+pub(super) enum Applies<'e> {
+    /// It lets nobody pass.
+    Closed,
+    Limits {
+        rule: &'e Arc<Compiled>,
+        trial: Option<&'e Arc<Compiled>>,
+        who: Who,
+        cost: u64,
+    },
+}
+
+/// Why a rule does not apply to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    Domain,
+    Method,
+    Host,
+    Path,
+    Except(usize),
+    Header(Arc<str>),
+    Tier,
+    Descriptor(Arc<str>),
+    When,
+    Off,
+    Missing,
+    /// The request cannot be asked about.
+    Rejected(Rejected),
+}
+
+impl From<Rejected> for Why {
+    fn from(rejected: Rejected) -> Why {
+        Why::Rejected(rejected)
+    }
+}
+
+impl<'r> View<'r> {
+    pub(super) fn new(
+        limiter: &'r Inner,
+        release: &'r Release,
+        request: &'r Request<'r>,
+        given: &'r [KeyKind],
+    ) -> Result<View<'r>, Rejected> {
+        let path = match release.looks_at_path && request.domain.is_none() {
+            true => Some(CanonicalPath::new(request.path).map_err(|fault| {
+                Rejected::malformed(format!("the path cannot be matched: {fault}"))
+            })?),
+            false => None,
+        };
+        let (caller, host) =
+            (Caller::new(&release.identity, request), request.host.map(canonical_host));
+        Ok(View { limiter, release, request, caller, path, host, given })
+    }
+
+    /// What is charged.
+    pub(super) fn select(&self) -> Result<Selected, Rejected> {
+        let mut selected = Selected::default();
+        if self.is_exempt()? {
+            return Ok(selected);
+        }
+        match self.request.domain {
+            Some(domain) => {
+                let domain = self.release.domains.get(domain);
+                let found = domain.map(|domain| domain.find(self.request.descriptors));
+                for rule in found.unwrap_or_default() {
+                    self.add(&mut selected, Found { rule, pattern: None })?;
+                }
+            }
+            None => {
+                let mut found = Vec::with_capacity(4);
+                self.release.index.find(self.host.as_deref(), self.path.as_ref(), &mut found);
+                for found in found {
+                    self.add(&mut selected, found)?;
+                }
+            }
+        }
+        Ok(selected)
+    }
+
+    fn add(&self, selected: &mut Selected, found: Found) -> Result<(), Rejected> {
+        let entry = &self.release.entries[found.rule as usize];
+        let (applies, shadow) = match self.apply(entry, found.pattern) {
+            Ok(applies) => applies,
+            Err(Why::Rejected(rejected)) => return Err(rejected),
+            Err(_) => return Ok(()),
+        };
+        match applies {
+            Applies::Closed => {
+                selected.closed |= !shadow;
+                selected.slots.push(Slot::Closed(Arc::clone(&entry.closed), shadow));
+            }
+            Applies::Limits { rule, trial, who, cost } => {
+                let asked = |rule: &Arc<Compiled>| Asked { rule: Arc::clone(rule), who, cost };
+                let list = if shadow { &mut selected.shadow } else { &mut selected.enforced };
+                list.push(asked(rule));
+                selected.slots.push(if shadow { Slot::Shadow } else { Slot::Enforced });
+                if let Some(trial) = trial {
+                    selected.shadow.push(asked(trial));
+                    selected.slots.push(Slot::Shadow);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How a rule whose host and path match applies, and whether in shadow; or why it does not.
+    pub(super) fn apply<'e>(
+        &self,
+        entry: &'e Entry,
+        pattern: Option<u32>,
+    ) -> Result<(Applies<'e>, bool), Why> {
+        let spec = &entry.spec;
+        self.matches(&spec.matches)?;
+        let rollout = self.limiter.switched(&spec.id).unwrap_or(spec.rollout);
+        if rollout == Rollout::Off {
+            return Err(Why::Off);
+        }
+        let cost = self.cost(&spec.cost)?;
+        if let Some(when) = &entry.when
+            && !when.holds(&self.facts(cost)?)
+        {
+            return Err(Why::When);
+        }
+        let route = pattern.and_then(|number| spec.matches.paths.get(number as usize));
+        let Some(key) = self.key(entry, route)? else {
+            return match spec.on_missing {
+                OnMissing::Deny => Ok((Applies::Closed, rollout == Rollout::Shadow)),
+                OnMissing::Ip | OnMissing::Skip => Err(Why::Missing),
+            };
+        };
+        let shadow = match rollout {
+            Rollout::Percent(100) => false,
+            Rollout::Percent(percent) => parts::stable(&spec.id, key.as_bytes()) >= percent.into(),
+            Rollout::Off | Rollout::Shadow => true,
+        };
+        let who = self.limiter.secret.who(key.as_bytes());
+        let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
+        let now = || self.limiter.clock.now();
+        let own =
+            entry.overrides.get(&who).filter(|own| own.until == u64::MAX || now() < own.until);
+        let Some(rule) = own.map(|own| &own.rule).or_else(|| entry.limited(tier)) else {
+            return Ok((Applies::Closed, shadow));
+        };
+        let trial = entry.tried(tier);
+        Ok((Applies::Limits { rule, trial, who, cost }, shadow))
+    }
+
+    /// Whether the request has all that is asked for, host and path aside.
+    fn matches(&self, matches: &Match) -> Result<(), Why> {
+        if !method_matches(&matches.methods, self.request.method) {
+            return Err(Why::Method);
+        }
+        if let Some(path) = &self.path
+            && let Some(number) = matches.except.iter().position(|not| not.matches_strictly(path))
+        {
+            return Err(Why::Except(number));
+        }
+        for (name, value) in &matches.headers {
+            if !self.has_header(name, value.as_deref()) {
+                return Err(Why::Header(Arc::clone(name)));
+            }
+        }
+        if !matches.tiers.is_empty() && !matches.tiers.contains(&self.tier()?) {
+            return Err(Why::Tier);
+        }
+        for (name, value) in &matches.descriptors {
+            let has = |(own, given): &(&str, &str)| {
+                **own == **name && value.as_deref().is_none_or(|value| *value == **given)
+            };
+            if !self.request.descriptors.iter().any(has) {
+                return Err(Why::Descriptor(Arc::clone(name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_header(&self, name: &str, value: Option<&str>) -> bool {
+        let mut has = false;
+        self.request.headers.each(name, &mut |line| {
+            has |= value.is_none_or(|value| value.as_bytes() == line);
+        });
+        has
+    }
+
+    /// Whether the request passes without being counted.
+    pub(super) fn is_exempt(&self) -> Result<bool, Rejected> {
+        for exempt in &self.release.exempt {
+            if self.fits(exempt)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn fits(&self, Exempt { matches, ips }: &Exempt) -> Result<bool, Rejected> {
+        let host = self.host.as_deref().unwrap_or_default();
+        let on_host = matches.hosts.is_empty() || matches.hosts.iter().any(|own| own.matches(host));
+        let strictly = |path: &CanonicalPath<'_>| {
+            matches.paths.iter().any(|pattern| pattern.matches_strictly(path))
+        };
+        let on_path = matches.paths.is_empty() || self.path.as_ref().is_some_and(strictly);
+        if !on_host || !on_path {
+            return Ok(false);
+        }
+        match self.matches(matches) {
+            Ok(()) => {}
+            Err(Why::Rejected(rejected)) => return Err(rejected),
+            Err(_) => return Ok(false),
+        }
+        // Without an address nobody comes from a network.
+        Ok(ips.is_empty()
+            || self.caller.address().is_ok_and(|own| ips.iter().any(|net| net.contains(&own))))
+    }
+}

@@ -1,0 +1,65 @@
+//! Switches: what an operator turns on a running limiter, whatever the release says.
+//!
+//! Invariant: a switch outlives every release, and ends by itself where it was given an end.
+
+use super::{Inner, Limiter};
+use crate::rule::Rollout;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// For whom a rule is enforced, until it is turned back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// For whom.
+    pub rollout: Rollout,
+    /// Until when, in time since the epoch; for good, unless said.
+    pub until: Option<Duration>,
+    /// Why, for people.
+    pub reason: Option<String>,
+}
+
+/// Switches by rule; `*` is for all rules that have none of their own.
+pub(super) type Switches = HashMap<Arc<str>, Switch>;
+
+/// The name that stands for all rules.
+const ALL: &str = "*";
+
+impl Limiter {
+    /// Turns a switch for a rule, or for all with `*`; `None` turns it back.
+    pub fn switch(&self, rule: &str, switch: Option<Switch>) {
+        self.0.switches.rcu(|current| {
+            let mut switches = Switches::clone(current);
+            match &switch {
+                Some(switch) => switches.insert(rule.into(), switch.clone()),
+                None => switches.remove(rule),
+            };
+            switches
+        });
+    }
+
+    /// The switches that are turned at present, by rule.
+    pub fn switches(&self) -> Vec<(Arc<str>, Switch)> {
+        let now = self.0.clock.now();
+        let switches = self.0.switches.load();
+        let active = switches.iter().filter(|(_, switch)| !is_over(switch, now));
+        active.map(|(rule, switch)| (Arc::clone(rule), switch.clone())).collect()
+    }
+}
+
+impl Inner {
+    /// For whom a rule is enforced now, if a switch says so.
+    pub(super) fn switched(&self, rule: &str) -> Option<Rollout> {
+        let switches = self.switches.load();
+        if switches.is_empty() {
+            return None;
+        }
+        let now = self.clock.now();
+        let active = |name| switches.get(name).filter(|switch| !is_over(switch, now));
+        active(rule).or_else(|| active(ALL)).map(|switch| switch.rollout)
+    }
+}
+
+fn is_over(switch: &Switch, now: u64) -> bool {
+    switch.until.is_some_and(|until| until.as_micros() <= now.into())
+}

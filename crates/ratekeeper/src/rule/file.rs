@@ -1,0 +1,3 @@
+//! Rule files.
+//!
+//! Invariant: none yet.

@@ -1,0 +1,125 @@
+//! Who is counted, as bytes: a tag for what each part is, and its value.
+//!
+//! Invariant: keys that differ in any part, in what a part is, or in where parts are cut, are different
+//! bytes. A user who is called `10.0.0.1` is not that address, and a header field is not another.
+
+use super::{KeyKind, KeySpec};
+use std::net::IpAddr;
+
+/// Bytes of a key that are kept without an allocation.
+const SHORT: usize = 48;
+
+/// A key in the making. Short ones are on the stack.
+pub(crate) struct KeyBytes {
+    short: [u8; SHORT],
+    length: usize,
+    long: Vec<u8>,
+}
+
+impl KeyBytes {
+    pub(crate) fn new() -> KeyBytes {
+        KeyBytes { short: [0; SHORT], length: 0, long: Vec::new() }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        if self.long.is_empty() { &self.short[..self.length] } else { &self.long }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        match self.short.get_mut(self.length..end).filter(|_| self.long.is_empty()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.length = end;
+            }
+            None => {
+                if self.long.is_empty() {
+                    self.long.extend_from_slice(&self.short[..self.length]);
+                }
+                self.long.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// One part: its tag, the name that goes with it, the value, and how long both are.
+    pub(crate) fn part(&mut self, kind: &KeyKind, value: &[u8]) {
+        let (tag, name) = tag(kind);
+        self.push(&[tag]);
+        if !name.is_empty() {
+            self.push(&(name.len() as u32).to_le_bytes());
+            self.push(name.as_bytes());
+        }
+        self.push(&(value.len() as u32).to_le_bytes());
+        self.push(value);
+    }
+
+    /// A part that is an address.
+    pub(crate) fn address(&mut self, address: IpAddr) {
+        match address {
+            IpAddr::V4(address) => self.part(&KeyKind::Ip, &address.octets()),
+            IpAddr::V6(address) => self.part(&KeyKind::Ip, &address.octets()),
+        }
+    }
+}
+
+fn tag(kind: &KeyKind) -> (u8, &str) {
+    match kind {
+        KeyKind::Given => (b'=', ""),
+        KeyKind::Ip => (b'i', ""),
+        KeyKind::User => (b'u', ""),
+        KeyKind::ApiKey => (b'k', ""),
+        KeyKind::Tier => (b't', ""),
+        KeyKind::Route => (b'r', ""),
+        KeyKind::Path => (b'p', ""),
+        KeyKind::Method => (b'm', ""),
+        KeyKind::Host => (b'h', ""),
+        KeyKind::Global => (b'g', ""),
+        KeyKind::Header(name) => (b'H', name),
+        KeyKind::Claim(name) => (b'c', name),
+        KeyKind::Descriptor(name) => (b'd', name),
+    }
+}
+
+impl KeySpec {
+    /// A key of one part that is always the same thing.
+    pub fn of(kind: KeyKind) -> KeySpec {
+        KeySpec { parts: vec![vec![kind]] }
+    }
+
+    /// Whether the key is whatever the caller gives.
+    pub(crate) fn is_given(&self) -> bool {
+        matches!(&self.parts[..], [part] if part[..] == [KeyKind::Given])
+    }
+
+    /// The key of values that somebody wrote, one for each part; and `None` if there are more, or fewer.
+    /// A value may say which alternative it is. If it does not, it is an address where it reads as one
+    /// and that is an alternative, else the first alternative that is not.
+    pub(crate) fn written<'v>(
+        &self,
+        values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
+    ) -> Option<KeyBytes> {
+        if values.len() != self.parts.len() {
+            return None;
+        }
+        let mut key = KeyBytes::new();
+        for (part, (said, value)) in self.parts.iter().zip(values) {
+            let address = value.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+            let by_ip = address.filter(|_| part.contains(&KeyKind::Ip));
+            match (said, by_ip) {
+                (Some(KeyKind::Ip) | None, Some(address)) => key.address(address),
+                (Some(kind), _) => key.part(kind, value.as_bytes()),
+                (None, None) => {
+                    let other = part.iter().find(|kind| **kind != KeyKind::Ip).or(part.first());
+                    key.part(other.unwrap_or(&KeyKind::Given), value.as_bytes());
+                }
+            }
+        }
+        Some(key)
+    }
+}
+
+impl Default for KeySpec {
+    fn default() -> KeySpec {
+        KeySpec::of(KeyKind::Given)
+    }
+}
