@@ -35,7 +35,8 @@ pub(super) fn rule(name: &str, limits: &[&str], own: &[Decision], shadow: bool) 
     let limits: Vec<Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
     let (id, name): (Arc<str>, Arc<str>) = ("id".into(), name.into());
     let policies = Policy::all(&name, &limits);
-    RuleResult::new(&Arc::new(Label { id, name, policies }), own, shadow)
+    let result = RuleResult::new(&Arc::new(Label { id, name, policies }), own);
+    if shadow { result.in_shadow() } else { result }
 }
 
 fn told(decisions: &Decisions, forms: FieldForms) -> Vec<(Field, String)> {
