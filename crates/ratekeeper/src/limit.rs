@@ -8,8 +8,12 @@ mod build;
 mod parse;
 
 pub use build::LimitBuilder;
+#[cfg(feature = "yaml")]
+pub(crate) use parse::read_length;
 
 use crate::algorithm::Algorithm;
+#[cfg(feature = "yaml")]
+use crate::algorithm::bucket::Bucket;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -186,6 +190,45 @@ impl Limit {
                 Shape::Rate(Rate { amount: part(rate.amount), burst: part(rate.burst), ..rate })
             }
         })
+    }
+
+    /// Its figures alone, to say anew how they are counted; `None` if unlimited.
+    #[cfg(feature = "yaml")]
+    pub(crate) fn figures(&self) -> Option<LimitBuilder> {
+        match self.0 {
+            Shape::Unlimited => None,
+            Shape::Concurrent(limit) => Some(Limit::concurrent(limit.amount.get())),
+            Shape::Rate(rate) => {
+                let builder = Limit::per(rate.amount.get(), ticks(rate.period.get()));
+                let own_burst = rate.burst != rate.amount;
+                Some(if own_burst { builder.burst(rate.burst.get()) } else { builder })
+            }
+        }
+    }
+
+    /// So many percent of it, rounded down, and at least one unit.
+    #[cfg(feature = "yaml")]
+    pub(crate) fn part(&self, percent: u8) -> Result<Limit, LimitError> {
+        let part = |whole: NonZeroU64| {
+            let part = whole.get() * u64::from(percent.min(100)) / 100;
+            NonZeroU64::new(part).unwrap_or(NonZeroU64::MIN)
+        };
+        Ok(Limit(match self.0 {
+            Shape::Unlimited => Shape::Unlimited,
+            Shape::Concurrent(limit) => {
+                Shape::Concurrent(Concurrent { amount: part(limit.amount), ..limit })
+            }
+            Shape::Rate(rate) => {
+                let (amount, burst) = (part(rate.amount), part(rate.burst));
+                if rate.algorithm.is_bucket() && Bucket::new(amount, rate.period, burst).is_none() {
+                    let fault = format!(
+                        "{percent}% of it would take more than ten years to fill; lower the burst"
+                    );
+                    return Err(LimitError { fault });
+                }
+                Shape::Rate(Rate { amount, burst, ..rate })
+            }
+        }))
     }
 
     pub(crate) fn shape(&self) -> Shape {

@@ -10,6 +10,9 @@ mod release;
 mod switches;
 mod select;
 mod admission;
+mod explain;
+#[cfg(feature = "yaml")]
+mod from_file;
 #[cfg(feature = "tower")]
 mod doubts;
 mod observer;
@@ -21,6 +24,7 @@ mod permit;
 mod hold;
 mod holds;
 mod named;
+mod named_key;
 mod leases;
 mod wait;
 mod queue;
@@ -35,8 +39,10 @@ pub use answer::{Answer, NeedsAwait};
 pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
 pub use compile::OnStoreFailure;
+pub use explain::{Explained, Explanation, Mode};
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
+pub use named_key::{AskError, RuleKey};
 pub use observer::Observer;
 pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};

@@ -61,6 +61,18 @@ impl<'a> Charge<'a> {
         self.meter.hold()
     }
 
+    /// A look at the buckets of the same key under rates that the limit had before.
+    fn formers(&self, now: u64) -> impl Iterator<Item = Charge<'a>> {
+        let fingerprint = self.bucket ^ self.meter.salt;
+        let formers = self.meter.former.iter().filter(move |former| former.until > now);
+        formers.map(move |former| Charge::new(&former.meter, fingerprint, 0))
+    }
+
+    /// What this bucket holds of what the same key has used under another rate.
+    fn carried(&self, former: &Charge<'_>, arrival: Arrival, now: u64) -> Option<Arrival> {
+        Some(self.meter.bucket()?.carry(former.meter.bucket()?, arrival, now))
+    }
+
     /// A look at the same bucket, which charges nothing.
     pub(crate) fn peek(&self) -> Charge<'a> {
         self.for_units(0)
@@ -172,6 +184,10 @@ impl Receipt {
     }
 }
 
+/// Rates of a limit that are remembered: who changes it more often than that before a key is asked for
+/// again, forgets the oldest.
+const FORMERS: usize = 4;
+
 /// The algorithm of one limit of one rule, ready to run.
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -188,6 +204,16 @@ pub(crate) struct Meter {
         expect(dead_code, reason = "only a shared store has names")
     )]
     name: u128,
+    /// Under which rates what is used now may still be kept, the latest first.
+    former: Vec<Former>,
+}
+
+/// A rate that a limit had before: what its bucket holds is brought over when the key is next asked for.
+#[derive(Debug)]
+struct Former {
+    meter: Meter,
+    /// The tick from which on no bucket of it can hold anything.
+    until: u64,
 }
 
 #[derive(Debug)]
@@ -208,7 +234,7 @@ impl Meter {
             Shape::Rate(rate) => Meter::rate(rate, salt, name),
             Shape::Concurrent(Concurrent { amount, hold }) => {
                 let kind = Kind::Concurrency(Concurrency::new(amount)?);
-                Some(Meter { kind, shown: amount.get(), salt, hold, name })
+                Some(Meter { kind, shown: amount.get(), salt, hold, name, former: Vec::new() })
             }
         }
     }
@@ -229,13 +255,45 @@ impl Meter {
                 }
             }
         };
-        Some(Meter { kind, shown: burst.get(), salt, hold: 0, name })
+        Some(Meter { kind, shown: burst.get(), salt, hold: 0, name, former: Vec::new() })
     }
 
     /// The pace at which this meter lets pass what it admits, if it shapes.
     #[inline]
     pub(crate) fn pace(&self) -> Option<&Bucket> {
         if let Kind::Shaping(shaping) = &self.kind { Some(shaping.bucket()) } else { None }
+    }
+
+    /// The bucket, if it is one, whether or not it shapes.
+    fn bucket(&self) -> Option<&Bucket> {
+        match &self.kind {
+            Kind::Bucket(bucket) => Some(bucket),
+            Kind::Shaping(shaping) => Some(shaping.bucket()),
+            _ => None,
+        }
+    }
+
+    /// Brings over what keys have used under another rate of the same limit, which was in force until
+    /// now.
+    pub(crate) fn follow(&mut self, other: &Meter, now: u64) {
+        let of = |meter: &Meter, bucket: &Bucket| Meter {
+            kind: Kind::Bucket(*bucket),
+            former: Vec::new(),
+            ..*meter
+        };
+        if self.salt != other.salt
+            && let Some(bucket) = other.bucket()
+        {
+            // A full bucket and a debt as large, and a tick for its parts.
+            let until = now + 2 * bucket.time_of_full().tick + 2;
+            self.former.push(Former { meter: of(other, bucket), until });
+        }
+        for Former { meter, until } in other.former.iter().filter(|former| former.until > now) {
+            if let Some(bucket) = meter.bucket().filter(|_| meter.salt != self.salt) {
+                self.former.push(Former { meter: of(meter, bucket), until: *until });
+            }
+        }
+        self.former.truncate(FORMERS);
     }
 
     /// Ticks that a permit of this meter with an identity is held; `None` if it gives no permits.

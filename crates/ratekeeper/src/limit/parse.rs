@@ -127,6 +127,12 @@ fn read_period(text: &str, amount: &str) -> Result<Duration, String> {
     }
 }
 
+/// A length of time such as `1h30m`.
+#[cfg(feature = "yaml")]
+pub(crate) fn read_length(text: &str) -> Result<Duration, String> {
+    read_units(text).map(Duration::from_micros)
+}
+
 /// `1h30m` in ticks: numbers with units, from long to short.
 fn read_units(text: &str) -> Result<u64, String> {
     let (mut rest, mut ticks, mut shortest) = (text, 0_u64, u64::MAX);

@@ -7,6 +7,7 @@ mod after;
 #[cfg(feature = "redis")]
 mod far;
 mod line;
+mod reserve;
 
 use super::hold::Hold;
 use super::release::Release;

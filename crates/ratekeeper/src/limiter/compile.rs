@@ -5,11 +5,13 @@
 use super::Compiled;
 #[cfg(feature = "redis")]
 use super::shared::Share;
+use crate::algorithm::Algorithm;
 use crate::decision::Label;
 use crate::fields::Policy;
 use crate::key::Secret;
 use crate::limit::{Limit, Shape};
 use crate::store::Meter;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What a rule does while the shared store is away.
@@ -74,6 +76,38 @@ pub(super) fn compile(
         #[cfg(feature = "redis")]
         share: Share::default(),
     }
+}
+
+impl Compiled {
+    /// Keeps what keys have used under the limits that the rule had until now: those of the same
+    /// algorithm and period, whatever their amounts. (Windows are counted under the same name anyway.)
+    pub(super) fn follow(&mut self, former: &Compiled, now: u64) {
+        let (own, other) = (shapes(&self.limits), shapes(&former.limits));
+        for (meter, shape) in self.meters.iter_mut().zip(own) {
+            let same = shape.and_then(|_| other.iter().position(|other| *other == shape));
+            if let Some(other) = same.and_then(|number| former.meters.get(number)) {
+                meter.follow(other, now);
+            }
+        }
+    }
+}
+
+/// For each limit that limits, and is a bucket, what has to be the same for what was used to stay; and
+/// which of several that are the same in that it is.
+fn shapes(limits: &[Limit]) -> Vec<Option<(Algorithm, NonZeroU64, bool, usize)>> {
+    let limited = limits.iter().filter(|limit| limit.amount().is_some());
+    let each = limited.map(|limit| match limit.shape() {
+        Shape::Rate(rate) if rate.algorithm.is_bucket() => {
+            Some((rate.algorithm, rate.period, limit.is_shaping()))
+        }
+        _ => None,
+    });
+    let each: Vec<_> = each.collect();
+    let numbered = each.iter().enumerate().map(|(index, shape)| {
+        let same = each[..index].iter().filter(|other| *other == shape).count();
+        shape.map(|(algorithm, period, shapes)| (algorithm, period, shapes, same))
+    });
+    numbered.collect()
 }
 
 /// One meter for each limit that limits. A bucket's name is its rule and its shape, so that a

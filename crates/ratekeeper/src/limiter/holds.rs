@@ -146,6 +146,10 @@ pub struct Reserved {
 }
 
 impl Reserved {
+    pub(super) fn new(decisions: Decisions, hold: Option<HoldId>) -> Reserved {
+        Reserved { decisions, hold }
+    }
+
     /// The name to settle it by; `None` if it was refused, or if the shared store went away before it
     /// could be noted: then it stays charged.
     pub fn hold(&self) -> Option<HoldId> {

@@ -32,6 +32,9 @@ pub(super) struct Release {
     pub(super) looks_at_path: bool,
 }
 
+/// The release before, if there is one, and the time at which it ends.
+type Former<'a> = Option<(&'a Release, u64)>;
+
 /// One rule of a release.
 pub(super) struct Entry {
     pub(super) spec: RuleSpec,
@@ -47,7 +50,7 @@ pub(super) struct Entry {
 /// Other limits for one key.
 pub(super) struct Overridden {
     pub(super) rule: Arc<Compiled>,
-    /// The last tick.
+    /// The tick from which on it is over.
     pub(super) until: u64,
 }
 
@@ -59,12 +62,13 @@ pub(super) struct Domain {
 }
 
 impl Release {
-    pub(super) fn new(secret: &Secret, set: RuleSet, version: u64) -> Release {
+    pub(super) fn new(secret: &Secret, set: RuleSet, former: Former<'_>) -> Release {
+        let version = former.map_or(1, |(former, _)| former.version + 1);
         let RuleSet { tiers, exempt, rules, overrides, identity, fields } = set;
         let looks_at_path = rules.iter().any(looks_at_path)
             || exempt.iter().any(|exempt| !exempt.matches.paths.is_empty());
         let mut entries: Vec<Entry> =
-            rules.into_iter().map(|spec| Entry::new(secret, spec, version)).collect();
+            rules.into_iter().map(|spec| Entry::new(secret, spec, version, former)).collect();
         let named = |(number, entry): (usize, &Entry)| (Arc::clone(&entry.spec.id), number as u32);
         let names: HashMap<_, _> = entries.iter().enumerate().map(named).collect();
         for own in &overrides {
@@ -107,13 +111,24 @@ impl Release {
 }
 
 impl Entry {
-    fn new(secret: &Secret, spec: RuleSpec, version: u64) -> Entry {
+    fn new(secret: &Secret, spec: RuleSpec, version: u64, former: Former<'_>) -> Entry {
         let manner = Manner::of(&spec, version);
-        let rule = |id: &Arc<str>, limits: &[Limit]| Arc::new(compile(secret, id, limits, &manner));
+        let former = former.and_then(|(former, now)| Some((former.find(&spec.id)?, now)));
+        let rule = |id: &Arc<str>, limits: &[Limit], tier: usize| {
+            let mut rule = compile(secret, id, limits, &manner);
+            if let Some((former, now)) = former
+                && let Some(former) = former.limited(tier).filter(|_| *id == spec.id)
+            {
+                rule.follow(former, now);
+            }
+            Arc::new(rule)
+        };
         let all = |id: &Arc<str>, limits: &Limits| match limits {
             Limits::Closed => Vec::new(),
-            Limits::Same(limits) => vec![rule(id, limits)],
-            Limits::ByTier(tiers) => tiers.iter().map(|limits| rule(id, limits)).collect(),
+            Limits::Same(limits) => vec![rule(id, limits, 0)],
+            Limits::ByTier(tiers) => {
+                tiers.iter().enumerate().map(|(tier, limits)| rule(id, limits, tier)).collect()
+            }
         };
         let live = all(&spec.id, &spec.limits);
         // No rule has a space in its name.
@@ -129,6 +144,11 @@ impl Entry {
     /// What a tier is limited by; `None` if the rule is closed.
     pub(super) fn limited(&self, tier: usize) -> Option<&Arc<Compiled>> {
         of_tier(&self.live, tier)
+    }
+
+    /// What a key is limited by instead, at this time.
+    pub(super) fn overridden(&self, who: &Who, now: u64) -> Option<&Arc<Compiled>> {
+        self.overrides.get(who).filter(|own| now < own.until).map(|own| &own.rule)
     }
 
     /// The same for the limits on trial.
@@ -224,7 +244,8 @@ impl Limiter {
     pub fn replace(&self, rules: RuleSet) -> u64 {
         let _one_at_a_time = crate::sync::lock(&self.0.releasing);
         let former = self.0.rules.load_full();
-        let release = Release::new(&self.0.secret, rules, former.version + 1);
+        let before = Some((&*former, self.0.clock.now()));
+        let release = Release::new(&self.0.secret, rules, before);
         let version = release.version;
         self.0.rules.store(Arc::new(release));
         version

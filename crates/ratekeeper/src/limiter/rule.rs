@@ -10,7 +10,8 @@ use super::permit::Acquire;
 use super::wait::Wait;
 use super::{Asked, Compiled, Inner};
 use crate::decision::Decision;
-use crate::key::Key;
+use crate::key::{Key, Who};
+use crate::limit::Limit;
 use crate::store::Meter;
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +32,16 @@ impl Rule {
     /// The rule's name.
     pub fn name(&self) -> &str {
         self.rule.name()
+    }
+
+    /// The limits, all of which apply.
+    pub fn limits(&self) -> &[Limit] {
+        &self.rule.limits
+    }
+
+    /// The release of rules that it is of; the limiter may have another one by now.
+    pub fn version(&self) -> u64 {
+        self.rule.manner.version
     }
 
     /// How long a permit by name is held if nobody gives it back, all of it; `None` if the rule has no
@@ -149,6 +160,11 @@ impl Rule {
     #[inline]
     pub fn table(&self, fingerprint: u64, now: u64) -> Decision {
         self.limiter.charge_at(now, &self.rule, fingerprint, 1)
+    }
+
+    /// A look at who has this fingerprint.
+    pub(super) fn peek_at(&self, who: Who) -> Call<'_> {
+        Call { rule: self, who, action: Action::Peek }
     }
 
     #[inline]

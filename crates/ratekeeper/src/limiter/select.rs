@@ -16,6 +16,7 @@ use crate::rule::method::method_matches;
 use crate::rule::pattern::canonical_host;
 use crate::rule::{Exempt, KeyKind, Match, OnMissing, Rollout};
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 /// What is counted by where a rule leaves it to the door.
@@ -25,11 +26,11 @@ pub(crate) const ANYONE: &[KeyKind] = &[KeyKind::User, KeyKind::ApiKey, KeyKind:
 pub(super) struct View<'r> {
     limiter: &'r Inner,
     pub(super) release: &'r Release,
-    request: &'r Request<'r>,
+    pub(super) request: &'r Request<'r>,
     pub(super) caller: Caller<'r>,
     /// The path that all agree on; `None` if no rule looks at it.
     pub(super) path: Option<CanonicalPath<'r>>,
-    host: Option<Cow<'r, str>>,
+    pub(super) host: Option<Cow<'r, str>>,
     /// What is counted by where a rule leaves it to the door.
     given: &'r [KeyKind],
 }
@@ -84,6 +85,25 @@ pub(super) enum Why {
     Missing,
     /// The request cannot be asked about.
     Rejected(Rejected),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Domain => f.write_str("it is for descriptors of a domain, or of another one"),
+            Why::Method => f.write_str("the method is another"),
+            Why::Host => f.write_str("the host is another"),
+            Why::Path => f.write_str("the path is another"),
+            Why::Except(number) => write!(f, "the path is in `except`, as entry {}", number + 1),
+            Why::Header(name) => write!(f, "the header field `{name}` is not there, or another"),
+            Why::Tier => f.write_str("the tier is another"),
+            Why::Descriptor(name) => write!(f, "the descriptor `{name}` is not there, or another"),
+            Why::When => f.write_str("`when` does not hold"),
+            Why::Off => f.write_str("it is off"),
+            Why::Missing => f.write_str("a part of its key is missing, and `on_missing` is `skip`"),
+            Why::Rejected(rejected) => write!(f, "{rejected}"),
+        }
+    }
 }
 
 impl From<Rejected> for Why {
@@ -193,10 +213,11 @@ impl<'r> View<'r> {
         };
         let who = self.limiter.secret.who(key.as_bytes());
         let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
-        let now = || self.limiter.clock.now();
-        let own =
-            entry.overrides.get(&who).filter(|own| own.until == u64::MAX || now() < own.until);
-        let Some(rule) = own.map(|own| &own.rule).or_else(|| entry.limited(tier)) else {
+        let own = match entry.overrides.is_empty() {
+            true => None,
+            false => entry.overridden(&who, self.limiter.clock.now()),
+        };
+        let Some(rule) = own.or_else(|| entry.limited(tier)) else {
             return Ok((Applies::Closed, shadow));
         };
         let trial = entry.tried(tier);

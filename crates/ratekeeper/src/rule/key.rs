@@ -80,6 +80,51 @@ fn tag(kind: &KeyKind) -> (u8, &str) {
     }
 }
 
+impl KeyBytes {
+    /// The parts as people read them: what each is, and its value.
+    pub(crate) fn parts(&self) -> Vec<(String, String)> {
+        let (mut rest, mut parts) = (self.as_bytes(), Vec::new());
+        while let Some((tag, tail)) = rest.split_first() {
+            rest = tail;
+            let named = matches!(tag, b'H' | b'c' | b'd');
+            let name = if named { take(&mut rest) } else { &[] };
+            let value = take(&mut rest);
+            let name = String::from_utf8_lossy(name);
+            let kind = match tag {
+                b'=' => "key".into(),
+                b'i' => "ip".into(),
+                b'u' => "user".into(),
+                b'k' => "api_key".into(),
+                b't' => "tier".into(),
+                b'r' => "route".into(),
+                b'p' => "path".into(),
+                b'm' => "method".into(),
+                b'h' => "host".into(),
+                b'g' => "global".into(),
+                b'H' => format!("header:{name}"),
+                b'c' => format!("claim:{name}"),
+                _ => format!("descriptor:{name}"),
+            };
+            let value = match (tag, <[u8; 4]>::try_from(value), <[u8; 16]>::try_from(value)) {
+                (b'i', Ok(octets), _) => IpAddr::from(octets).to_string(),
+                (b'i', _, Ok(octets)) => IpAddr::from(octets).to_string(),
+                _ => String::from_utf8_lossy(value).into_owned(),
+            };
+            parts.push((kind, value));
+        }
+        parts
+    }
+}
+
+/// What follows its length.
+fn take<'b>(rest: &mut &'b [u8]) -> &'b [u8] {
+    let Some((length, tail)) = rest.split_first_chunk() else { return &[] };
+    let (own, tail) =
+        tail.split_at_checked(u32::from_le_bytes(*length) as usize).unwrap_or((tail, &[]));
+    *rest = tail;
+    own
+}
+
 impl KeySpec {
     /// A key of one part that is always the same thing.
     pub fn of(kind: KeyKind) -> KeySpec {

@@ -10,6 +10,7 @@
 mod arrivals;
 mod back;
 mod budget;
+mod former;
 mod line;
 mod logs;
 mod place;
@@ -25,6 +26,7 @@ use crate::decision::{Decision, Source};
 use crate::key::Who;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use budget::Budget;
+use former::Formers;
 use shard::Shard;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -75,6 +77,7 @@ pub(crate) struct Memory {
     overflowed: AtomicU64,
     /// Where to look next for a bucket to let go, when a newcomer's own shard has none.
     relief: AtomicUsize,
+    formers: Formers,
 }
 
 /// What the memory store holds and has done.
@@ -105,12 +108,14 @@ impl Memory {
         let shared = Shard::new(SHARED_MAX, Arc::new(Budget::new(SHARED_MAX)));
         let shards = own.chain([shared]).map(Padded).collect();
         let shift = 64 - count.trailing_zeros();
-        Memory { shards, shift, overflowed: AtomicU64::new(0), relief: AtomicUsize::new(0) }
+        let (overflowed, relief) = (AtomicU64::new(0), AtomicUsize::new(0));
+        Memory { shards, shift, overflowed, relief, formers: Formers::default() }
     }
 
     /// Charges one bucket.
     #[inline]
     pub(crate) fn charge(&self, now: u64, charge: &Charge<'_>) -> Decision {
+        self.bring(now, charge);
         match self.shard(charge).charge(now, charge) {
             Some(verdict) => charge.decision(verdict, Source::Store),
             None => self.charge_newcomer(now, charge),
@@ -120,6 +125,7 @@ impl Memory {
     /// Charges one bucket that shapes; if it admits, and is the key's own, says when the charge will
     /// have drained.
     pub(crate) fn charge_turn(&self, now: u64, charge: &Charge<'_>) -> (Decision, Option<Arrival>) {
+        self.bring(now, charge);
         let turn = || self.shard(charge).charge_turn(now, charge);
         let found = turn().or_else(|| if self.relieve(now, charge.bucket) { turn() } else { None });
         match found {
@@ -144,6 +150,7 @@ impl Memory {
         now: u64,
         charges: &[Charge<'_>],
     ) -> (Vec<Decision>, Vec<Receipt>) {
+        charges.iter().for_each(|charge| self.bring(now, charge));
         let (decisions, receipts) = several::charge_all(self, now, charges);
         let shared =
             decisions.iter().filter(|decision| decision.source == Source::Overflow).count();
@@ -196,6 +203,7 @@ impl Memory {
 
     /// Gives units back to a bucket, if there is one.
     pub(crate) fn refund(&self, now: u64, charge: &Charge<'_>) -> Decision {
+        self.bring(now, charge);
         charge.decision(self.shard(charge).refund(now, charge), Source::Store)
     }
 
@@ -206,6 +214,7 @@ impl Memory {
 
     /// Forgets a bucket.
     pub(crate) fn reset(&self, charge: &Charge<'_>) {
+        self.forget_formers(charge);
         self.shard(charge).remove(charge);
     }
 

@@ -28,13 +28,17 @@ impl Inner {
             _ => Back::Release(0),
         };
         let rules = std::slice::from_ref(rule);
-        let each: Vec<_> = asks(rules, 0).into_iter().map(|ask| (ask, back(&ask))).collect();
+        let asks = asks(rules, 0);
+        let mut each: Vec<_> = asks.iter().map(|ask| (*ask, back(ask))).collect();
+        if let Action::Reset = action {
+            let formers = asks.iter().flat_map(|ask| ask.formers(self.clock.now()));
+            each.extend(formers.map(|former| (former, Back::Forget)));
+        }
         match shared.redis.back(&each, self.clock.now()).await {
             Ok(done) => {
                 self.change_shares(shared, rules, action);
-                Decision::together(
-                    &done.into_iter().map(|(_, decision)| decision).collect::<Vec<_>>(),
-                )
+                let done = done.into_iter().take(asks.len()).map(|(_, decision)| decision);
+                Decision::together(&done.collect::<Vec<_>>())
             }
             Err(error) => {
                 self.tell(&error);

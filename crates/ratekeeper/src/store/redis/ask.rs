@@ -104,6 +104,23 @@ pub(super) fn probe() -> Vec<u8> {
     numbers(Part::Bucket.letter(true), &[1, 0, 1_000, 0, 1, MOST])
 }
 
+/// The argument that stands before a bucket that had another name.
+pub(super) fn former() -> Vec<u8> {
+    vec![Part::Former.letter(true)]
+}
+
+/// The argument that puts a bucket under its new name.
+pub(super) fn brought(arrival: Arrival) -> Vec<u8> {
+    let Arrival { tick, part } = arrival;
+    let text = if part == 0 { format!("1{tick}") } else { format!("1{tick}:{part}") };
+    [&numbers(Part::Former.letter(false), &[arrival.up()])[..], text.as_bytes()].concat()
+}
+
+/// The argument that forgets a key.
+pub(super) fn forget() -> Vec<u8> {
+    vec![Part::Plain.letter(false)]
+}
+
 /// The argument that makes a record for so many ticks.
 pub(super) fn record(ticks: u64, text: &[u8]) -> Vec<u8> {
     [&numbers(Part::Plain.letter(true), &[ticks])[..], text].concat()
@@ -121,7 +138,7 @@ pub(super) fn back(kind: &Kind, amount: u64, back: Back) -> (Part, Vec<u8>) {
     let argument = match (kind, back) {
         (Kind::Concurrency(_), Back::Release(id)) => release(id),
         (Kind::Concurrency(_), Back::Forget) => numbers(letter, &[1, 0]),
-        (_, Back::Forget) => return (Part::Plain, vec![Part::Plain.letter(false)]),
+        (_, Back::Forget) => return (Part::Plain, forget()),
         (Kind::Bucket(bucket), back) => bucket_back(letter, bucket, back, false),
         (Kind::Shaping(shaping), back) => bucket_back(letter, shaping.bucket(), back, true),
         (Kind::Fixed(window), back) => {
@@ -227,6 +244,11 @@ pub(super) fn judge(
 }
 
 impl Seen {
+    /// The arrival of a bucket that holds something.
+    pub(super) fn held(&self) -> Option<Arrival> {
+        if matches!(self, Seen::Text(_)) { self.arrival() } else { None }
+    }
+
     /// `1<tick>` or `1<tick>:<part>`.
     fn arrival(&self) -> Option<Arrival> {
         let Seen::Text(text) = self else { return Some(Arrival::default()) };

@@ -6,8 +6,10 @@
 use super::super::{Receipt, Stamp};
 use super::ask::{self, Back, Seen};
 use super::error::{Class, StoreError};
+use super::script::Part;
 use super::{Ask, Call, Charged, Record, Redis, Tag, Taken};
 use crate::algorithm::Verdict;
+use crate::algorithm::bucket::Arrival;
 use crate::decision::{Decision, Source};
 use tokio::time::Instant;
 
@@ -25,7 +27,17 @@ pub(super) struct Request<'r, 'a> {
     /// Whether a group was taken apart, so that the record is made by itself.
     apart: bool,
     pub(super) refused: bool,
+    /// What has to be brought over from former names first.
+    pub(super) left: Vec<Left<'a>>,
     deadline: Instant,
+}
+
+/// What a key has used under a former rate, and not yet under its own.
+pub(super) struct Left<'a> {
+    pub(super) ask: Ask<'a>,
+    pub(super) former: Ask<'a>,
+    pub(super) held: Arrival,
+    pub(super) now: u64,
 }
 
 impl<'r, 'a> Request<'r, 'a> {
@@ -45,6 +57,7 @@ impl<'r, 'a> Request<'r, 'a> {
             charged: 0,
             apart: false,
             refused,
+            left: Vec::new(),
             deadline,
         }
     }
@@ -90,6 +103,9 @@ impl<'r, 'a> Request<'r, 'a> {
         let mut call = Call::new(true, tag, given, self.deadline);
         for index in group {
             let ask = &self.asks[*index];
+            for former in ask.formers(given) {
+                call.add(Part::Former, redis.name(&former), ask::former());
+            }
             let argument = ask::charge(&ask.charge, self.refused, ask.patience, &self.taken, turn);
             call.add(ask::part_of(&ask.charge.meter.kind), redis.name(ask), argument);
         }
@@ -105,7 +121,17 @@ impl<'r, 'a> Request<'r, 'a> {
         if rows.len() != call.keys.len() {
             return Err(redis.unreadable());
         }
-        for (index, seen) in group.iter().zip(rows) {
+        let mut rows = rows.iter();
+        for index in group {
+            let ask = self.asks[*index];
+            let mut kept = None;
+            for former in ask.formers(given) {
+                kept = kept.or(rows.next().and_then(Seen::held).map(|held| (former, held)));
+            }
+            let seen = rows.next().ok_or_else(|| redis.unreadable())?;
+            if let Some((former, held)) = kept.filter(|_| *seen == Seen::Nothing) {
+                self.left.push(Left { ask, former, held, now });
+            }
             self.seen[*index] = Some((seen.clone(), now));
         }
         Ok(*admitted != Seen::Alien)

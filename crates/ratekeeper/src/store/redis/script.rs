@@ -18,10 +18,12 @@ pub(super) enum Part {
     Permits,
     /// A record to be made (charge), or a key to be forgotten (back).
     Plain,
+    /// The name that a bucket had before (charge), or what it held there (back).
+    Former,
 }
 
-const PARTS: [Part; 6] =
-    [Part::Bucket, Part::Fixed, Part::Counter, Part::Log, Part::Permits, Part::Plain];
+const PARTS: [Part; 7] =
+    [Part::Bucket, Part::Fixed, Part::Counter, Part::Log, Part::Permits, Part::Plain, Part::Former];
 
 impl Part {
     /// The letter that arguments begin with.
@@ -34,6 +36,7 @@ impl Part {
             Part::Permits => b'p',
             Part::Plain if charges => b'r',
             Part::Plain => b'x',
+            Part::Former => b'm',
         }
     }
 
@@ -59,6 +62,7 @@ impl Part {
             Part::Log => texts!("log"),
             Part::Permits => texts!("permits"),
             Part::Plain => ["", include_str!("lua/record.lua"), include_str!("lua/forget.lua")],
+            Part::Former => ["", "", include_str!("lua/former/back.lua")],
         }
     }
 }
@@ -107,7 +111,11 @@ impl Scripts {
             text += state;
             text += if charges { charge } else { back };
         }
-        text += if charges { include_str!("lua/charge.lua") } else { include_str!("lua/back.lua") };
+        text += match charges {
+            true if parts & Part::Former.bit() != 0 => include_str!("lua/former/charge.lua"),
+            true => include_str!("lua/charge.lua"),
+            false => include_str!("lua/back.lua"),
+        };
         let text = bare(&text);
         let hash = Hashed::new(&text).get_hash().to_owned();
         Script { text, hash, number }
