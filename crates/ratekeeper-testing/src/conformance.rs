@@ -10,6 +10,7 @@ mod keys;
 mod pair;
 mod permits;
 mod rates;
+mod releases;
 mod shapes;
 mod stand;
 mod still;
@@ -79,6 +80,11 @@ pub fn laws() -> Vec<Law> {
         "reservations of several rules are one" false together::reserved,
         "refusals, peeks and nevers change nothing" false still::nothing_changes,
         "unknown keys that are only looked at are not made" false still::nothing_is_made,
+        "a changed amount keeps what was used" false releases::amounts,
+        "what drained before the rules changed is not used" false releases::drained,
+        "another period or algorithm starts afresh" false releases::afresh,
+        "several limits keep what each has used" false releases::several,
+        "a fleet brings over what was used, once" true releases::fleet,
         "keys that differ are different, whatever is in them" false keys::distinct,
         "names in the store are short and plain" true keys::names,
     ]

@@ -10,7 +10,7 @@ for i = 1, #KEYS do
     former = former or value
     admits[i], seen[i] = true, value
   elseif former and not value and not alien then
-    admits[i] = false
+    admits[i], seen[i] = false, false
   elseif not alien then
     local report
     admits[i], next[i], ends[i], report = charge[kind](value, ARGV[i])
