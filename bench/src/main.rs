@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
-//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
+//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits | layer
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
@@ -12,6 +12,7 @@
 mod contender;
 mod keys;
 mod latency;
+mod layer;
 mod memory;
 mod patient;
 mod permits;
@@ -55,7 +56,7 @@ fn main() {
     let mut plan = if words.contains(&"quick") { QUICK } else { FULL };
     plan.lean = words.contains(&"lean");
     let parts =
-        ["throughput", "batch", "latency", "memory", "waiting", "waiters", "permits", "redis"];
+        ["throughput", "batch", "latency", "memory", "waiting", "waiters", "permits", "layer", "redis"];
     let chosen = parts.iter().any(|part| words.contains(part));
     let wanted = |part: &str| !chosen || words.contains(&part);
     if wanted("throughput") {
@@ -78,6 +79,9 @@ fn main() {
     }
     if wanted("permits") {
         permits::run(plan);
+    }
+    if wanted("layer") {
+        layer::run(plan);
     }
     if wanted("redis") {
         shared::run(&words);

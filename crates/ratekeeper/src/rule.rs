@@ -1,7 +1,7 @@
 //! What rules say: which requests, who is counted, how much.
 //!
 //! These are the meanings of a rule file, whoever wrote it: YAML is read into them
-//! ([`file`], feature `yaml`), and a [release](crate::limiter) is compiled from them. Invariant: a [`RuleSet`] that was
+//! (feature `yaml`), and a [release](crate::limiter) is compiled from them. Invariant: a [`RuleSet`] that was
 //! read from a file makes sense as a whole; what does not was refused with its place.
 
 #[cfg(feature = "yaml")]

@@ -1,6 +1,6 @@
 //! Rule files: YAML or JSON, read into what it means.
 //!
-//! Text becomes a [tree](tree) with places, and the tree becomes [rules](RuleSet) and
+//! Text becomes a tree with places, and the tree becomes [rules](RuleSet) and
 //! [settings](Settings). Invariant: a file that is read makes sense as a whole; of one that is not, every
 //! fault is told at once, each with its place and its repair. Whatever the text is, the time and the
 //! memory that it takes are bounded.

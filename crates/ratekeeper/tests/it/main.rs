@@ -8,6 +8,8 @@
 mod one_key;
 
 mod fields;
+#[cfg(feature = "yaml")]
+mod file;
 mod holding;
 mod identity;
 mod laws;
