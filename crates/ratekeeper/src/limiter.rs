@@ -272,17 +272,20 @@ impl Inner {
     /// The decisions of all limits as those of their rules, and these as one.
     fn by_rule(&self, rules: &[Asked], decisions: &[Decision]) -> Decisions {
         let version = rules.first().map_or(0, |asked| asked.rule.manner.version);
-        Decisions::new(self.results(rules, decisions), version)
+        Decisions::new(self.results(rules, decisions, false), version)
     }
 
     /// The decisions of all limits as those of their rules.
-    fn results(&self, rules: &[Asked], decisions: &[Decision]) -> Vec<RuleResult> {
+    fn results(&self, rules: &[Asked], decisions: &[Decision], shadow: bool) -> Vec<RuleResult> {
         let mut rest = decisions;
         let mut results = Vec::with_capacity(rules.len());
         for Asked { rule, cost, .. } in rules {
             let (own, others) = rest.split_at(rule.meters.len());
             let result = RuleResult::new(&rule.label, own);
-            self.observe(rule, &result, *cost);
+            match shadow {
+                true => self.observe_shadow(rule, &result, *cost),
+                false => self.observe(rule, &result, *cost),
+            }
             results.push(result);
             rest = others;
         }

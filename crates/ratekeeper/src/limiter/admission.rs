@@ -136,12 +136,8 @@ impl Inner {
             return Admission::closed(&slots, sheet);
         }
         let mut holds = Vec::new();
-        let results = self.take(enforced, way, &mut holds);
-        let passes = results.iter().all(|result| result.is_allowed());
-        let mut shadows = Vec::new();
-        for asked in shadow.into_iter().filter(|_| passes) {
-            shadows.extend(self.take(vec![asked], way, &mut holds));
-        }
+        let results = self.take(enforced, way, false, &mut holds);
+        let shadows = self.take_shadows(shadow, &results, way, &mut holds);
         Admission::new(sheet, &slots, results, shadows, holds)
     }
 
@@ -150,14 +146,16 @@ impl Inner {
         self: &Arc<Self>,
         rules: Vec<Asked>,
         way: Way,
+        shadow: bool,
         holds: &mut Vec<Hold>,
     ) -> Vec<RuleResult> {
         if let [Asked { rule, who, cost }] = &rules[..]
+            && rule.meters.len() == 1
             && rule.plain
             && !rule.manner.after.is_needed()
         {
-            let decision = self.charge(rule, who.local, *cost);
-            return vec![RuleResult::new(&rule.label, &[decision])];
+            let decision = self.charge_at(self.clock.now(), rule, who.local, *cost);
+            return self.results(&rules, &[decision], shadow);
         }
         let admitted = match way {
             Way::Here => self.admit(&charges(&rules), None),
@@ -167,7 +165,20 @@ impl Inner {
         if way == Way::Here && !admitted.receipts.is_empty() {
             holds.push(Hold::new(self, rules.clone(), admitted.receipts));
         }
-        self.results(&rules, &admitted.decisions)
+        self.results(&rules, &admitted.decisions, shadow)
+    }
+
+    /// Charges rules in shadow, each by itself, if those that are enforced let the request pass.
+    fn take_shadows(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+        enforced: &[RuleResult],
+        way: Way,
+        holds: &mut Vec<Hold>,
+    ) -> Vec<RuleResult> {
+        let passes = enforced.iter().all(|result| result.is_allowed());
+        let rules = rules.into_iter().filter(|_| passes);
+        rules.flat_map(|asked| self.take(vec![asked], way, true, holds)).collect()
     }
 }
 
@@ -182,11 +193,7 @@ impl Later {
             self;
         let (results, hold) = Line::new(&limiter, enforced).await;
         let mut holds = vec![hold];
-        let passes = results.iter().all(|result| result.is_allowed());
-        let mut shadows = Vec::new();
-        for asked in shadow.into_iter().filter(|_| passes) {
-            shadows.extend(limiter.take(vec![asked], way, &mut holds));
-        }
+        let shadows = limiter.take_shadows(shadow, &results, way, &mut holds);
         Admission::new(sheet, &slots, results, shadows, holds)
     }
 }

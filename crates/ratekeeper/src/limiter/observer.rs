@@ -11,6 +11,11 @@ pub trait Observer: Send + Sync + 'static {
     /// A rule decided. Peeks, refunds and resets are not decisions.
     fn decided(&self, rule: &str, decision: &Decision);
 
+    /// A rule in shadow said what it would have decided.
+    fn shadowed(&self, rule: &str, decision: &Decision) {
+        let _ = (rule, decision);
+    }
+
     /// Something about the set-up is most likely not meant; told once. Printed, unless said.
     fn diagnosed(&self, diagnosis: &Diagnosis) {
         eprintln!("ratekeeper: {diagnosis}");
@@ -28,6 +33,13 @@ impl Inner {
     pub(super) fn observe(&self, rule: &Compiled, decision: &Decision, cost: u64) {
         if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
             observer.decided(rule.name(), decision);
+        }
+    }
+
+    /// The same of a rule in shadow.
+    pub(super) fn observe_shadow(&self, rule: &Compiled, decision: &Decision, cost: u64) {
+        if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
+            observer.shadowed(rule.name(), decision);
         }
     }
 }

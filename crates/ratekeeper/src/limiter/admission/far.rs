@@ -72,7 +72,7 @@ impl Inner {
             return Vec::new();
         }
         match way {
-            Way::Told => self.take(rules, way, holds),
+            Way::Told => self.take(rules, way, false, holds),
             Way::Here => {
                 let (results, hold) = Line::new(self, rules).await;
                 holds.push(hold);
@@ -91,7 +91,7 @@ impl Inner {
         let Some(shared) = self.shared.as_ref().filter(|_| !rules.is_empty()) else {
             return Vec::new();
         };
-        let (results, hold) = self.charge_far(shared, rules, way).await;
+        let (results, hold) = self.charge_far(shared, rules, way, false).await;
         let delays = results.iter().filter(|own| own.is_allowed()).filter_map(|own| own.delay());
         let delay = delays.max().map_or(0, |delay| u64::try_from(delay.as_micros()).unwrap_or(0));
         if let Some(hold) = hold {
@@ -109,6 +109,7 @@ impl Inner {
         shared: &Shared,
         rules: Vec<Asked>,
         way: Way,
+        shadow: bool,
     ) -> (Vec<RuleResult>, Option<Hold>) {
         let permits = if way == Way::Here { Permits::Here } else { Permits::ByName };
         let admitted = self.admit_shared(shared, &rules, u64::MAX, permits).await;
@@ -124,7 +125,7 @@ impl Inner {
                 Some(hold)
             }
         };
-        (self.results(&rules, &admitted.decisions), hold)
+        (self.results(&rules, &admitted.decisions, shadow), hold)
     }
 
     /// Charges a rule in shadow by itself.
@@ -132,11 +133,11 @@ impl Inner {
         let mut holds = Vec::new();
         let results = match self.shared.as_ref().filter(|_| !asked.rule.manner.instance) {
             Some(shared) => {
-                let (results, hold) = self.charge_far(shared, vec![asked], way).await;
+                let (results, hold) = self.charge_far(shared, vec![asked], way, true).await;
                 holds.extend(hold);
                 results
             }
-            None => self.take(vec![asked], way, &mut holds),
+            None => self.take(vec![asked], way, true, &mut holds),
         };
         (results, holds)
     }

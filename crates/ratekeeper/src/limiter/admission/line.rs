@@ -57,7 +57,7 @@ impl<'a> Line<'a> {
         };
         // Should the observer panic, what is held is there to be given back.
         let hold = Hold::new(limiter, self.rules.clone(), admitted.receipts);
-        let results = limiter.results(&self.rules, &admitted.decisions);
+        let results = limiter.results(&self.rules, &admitted.decisions, false);
         self.taken = Some((results, hold));
     }
 

@@ -36,7 +36,7 @@ impl Limiter {
         let mut holds: Vec<Hold> = Vec::new();
         let mut results = match near.is_empty() {
             true => Vec::new(),
-            false => limiter.take(near, Way::Here, &mut holds),
+            false => limiter.take(near, Way::Here, false, &mut holds),
         };
         if results.iter().any(|result| result.is_refused()) {
             return Ok(Ok(Reserved::new(Decisions::new(results, sheet.version), None)));
