@@ -19,3 +19,4 @@ mod mistakes;
 mod shared;
 mod store;
 mod waiting;
+mod walk;
