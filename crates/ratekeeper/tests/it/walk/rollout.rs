@@ -3,7 +3,7 @@
 use super::{Site, by, get, ip, keyed, rule, same};
 use ratekeeper::limiter::Switch;
 use ratekeeper::rule::{KeyKind, Limits, OnMissing, Rollout, RuleSpec};
-use ratekeeper::{Request, RuleSet};
+use ratekeeper::{Request, RuleResult, RuleSet};
 
 fn rolled(rollout: Rollout, spec: RuleSpec) -> RuleSpec {
     RuleSpec { rollout, ..spec }
@@ -142,7 +142,7 @@ fn a_closed_rule_in_shadow_closes_nothing() {
     for allowed in [true, false] {
         let decisions = site.ask(&by("alice"));
         assert_eq!((decisions.rule(), decisions.is_allowed()), (Some("live"), allowed));
-        let shadows: Vec<_> = decisions.rules().iter().map(|own| own.is_shadow()).collect();
+        let shadows: Vec<_> = decisions.rules().iter().map(RuleResult::is_shadow).collect();
         assert_eq!(shadows, [true, false]);
         assert!(decisions.rules()[0].is_never());
     }
