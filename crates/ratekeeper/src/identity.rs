@@ -152,6 +152,11 @@ impl Identity {
         false
     }
 
+    /// What an address is counted by.
+    pub(crate) fn network(&self, address: IpAddr) -> IpAddr {
+        address::network(address.to_canonical(), self.ipv6_prefix)
+    }
+
     /// Whether this peer's word about the client's address is taken.
     pub fn trusts(&self, peer: IpAddr) -> bool {
         self.trusted.contains(peer.to_canonical())

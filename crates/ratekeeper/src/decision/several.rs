@@ -49,6 +49,14 @@ impl RuleResult {
         RuleResult { shadow: true, ..self }
     }
 
+    /// The same, of a rule whose permit was given back.
+    #[cfg(feature = "redis")]
+    pub(crate) fn without_permit(mut self) -> RuleResult {
+        let limits = self.limits.iter_mut().flatten();
+        limits.chain([&mut self.decision]).for_each(|own| own.permit = None);
+        self
+    }
+
     /// The rule's id.
     pub fn rule(&self) -> &str {
         &self.label.id

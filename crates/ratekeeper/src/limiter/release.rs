@@ -4,6 +4,7 @@
 //! step, between requests.
 
 use super::compile::{After, Manner, compile};
+use super::select::ANYONE;
 use super::{Compiled, Limiter};
 use crate::decision::Label;
 use crate::identity::Identity;
@@ -11,7 +12,7 @@ use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::rule::index::{Entry as Indexed, Index};
 use crate::rule::when::Condition;
-use crate::rule::{Count, Exempt, FieldForms, KeyKind, Limits, RuleSet, RuleSpec, Scope};
+use crate::rule::{Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, RuleSet, RuleSpec, Scope};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -66,7 +67,9 @@ impl Release {
         let version = former.map_or(1, |(former, _)| former.version + 1);
         let RuleSet { tiers, exempt, rules, overrides, identity, fields } = set;
         let looks_at_path = rules.iter().any(looks_at_path)
-            || exempt.iter().any(|exempt| !exempt.matches.paths.is_empty());
+            || exempt.iter().any(|Exempt { matches, .. }| {
+                !matches.paths.is_empty() || !matches.except.is_empty()
+            });
         let mut entries: Vec<Entry> =
             rules.into_iter().map(|spec| Entry::new(secret, spec, version, former)).collect();
         let named = |(number, entry): (usize, &Entry)| (Arc::clone(&entry.spec.id), number as u32);
@@ -75,12 +78,16 @@ impl Release {
             let entry = names.get(&own.rule).and_then(|number| entries.get_mut(*number as usize));
             if let Some(entry) = entry {
                 let until = own.until.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000));
-                let key = own.key.iter().map(|(kind, value)| (kind.as_ref(), &**value));
-                let who = entry.who(secret, key);
+                let key = || own.key.iter().map(|(kind, value)| (kind.as_ref(), &**value));
+                let who = entry.who(secret, &identity, key());
+                let at_door = entry.who_at_door(secret, &identity, key());
                 let rule =
                     compile(secret, &entry.spec.id, &own.limits, &Manner::of(&entry.spec, version));
                 let rule = Arc::new(rule);
-                who.map(|who| entry.overrides.insert(who, Overridden { rule, until }));
+                for who in who.into_iter().chain(at_door) {
+                    let rule = Arc::clone(&rule);
+                    entry.overrides.insert(who, Overridden { rule, until });
+                }
             }
         }
         let (index, domains) = (index(&entries), domains(&entries));
@@ -160,13 +167,27 @@ impl Entry {
     pub(super) fn who<'v>(
         &self,
         secret: &Secret,
+        identity: &Identity,
         values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
     ) -> Option<Who> {
         if self.spec.key.is_given() {
             let parts: Vec<&str> = values.map(|(_, value)| value).collect();
             return Some(secret.who(&parts));
         }
-        self.spec.key.written(values).map(|key| secret.who(key.as_bytes()))
+        let key = self.spec.key.written(values, |address| identity.network(address));
+        key.map(|key| secret.who(key.as_bytes()))
+    }
+
+    /// The same where a rule leaves it to the door whom to count.
+    fn who_at_door<'v>(
+        &self,
+        secret: &Secret,
+        identity: &Identity,
+        values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
+    ) -> Option<Who> {
+        let anyone = KeySpec { parts: vec![ANYONE.to_vec()] };
+        let key = anyone.written(values, |address| identity.network(address));
+        key.filter(|_| self.spec.key.is_given()).map(|key| secret.who(key.as_bytes()))
     }
 
     /// Everything that the rule may be, for whomever.

@@ -159,7 +159,7 @@ impl<'r> View<'r> {
         let entry = &self.release.entries[found.rule as usize];
         let (applies, shadow) = match self.apply(entry, found.pattern) {
             Ok(applies) => applies,
-            Err(Why::Rejected(rejected)) => return Err(rejected),
+            Err(Why::Rejected(rejected)) if self.may_refuse(entry) => return Err(rejected),
             Err(_) => return Ok(()),
         };
         match applies {
@@ -189,7 +189,10 @@ impl<'r> View<'r> {
     ) -> Result<(Applies<'e>, bool), Why> {
         let spec = &entry.spec;
         self.matches(&spec.matches)?;
-        let rollout = self.limiter.switched(&spec.id).unwrap_or(spec.rollout);
+        if let Some(name) = self.lacks_entry(spec) {
+            return Err(Why::Descriptor(name));
+        }
+        let rollout = self.rollout(entry);
         if rollout == Rollout::Off {
             return Err(Why::Off);
         }
@@ -202,15 +205,12 @@ impl<'r> View<'r> {
         let route = pattern.and_then(|number| spec.matches.paths.get(number as usize));
         let Some(key) = self.key(entry, route)? else {
             return match spec.on_missing {
-                OnMissing::Deny => Ok((Applies::Closed, rollout == Rollout::Shadow)),
+                // Who has no key has the share of an empty one.
+                OnMissing::Deny => Ok((Applies::Closed, is_shadow(rollout, &spec.id, &[]))),
                 OnMissing::Ip | OnMissing::Skip => Err(Why::Missing),
             };
         };
-        let shadow = match rollout {
-            Rollout::Percent(100) => false,
-            Rollout::Percent(percent) => parts::stable(&spec.id, key.as_bytes()) >= percent.into(),
-            Rollout::Off | Rollout::Shadow => true,
-        };
+        let shadow = is_shadow(rollout, &spec.id, key.as_bytes());
         let who = self.limiter.secret.who(key.as_bytes());
         let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
         let own = match entry.overrides.is_empty() {
@@ -222,6 +222,16 @@ impl<'r> View<'r> {
         };
         let trial = entry.tried(tier);
         Ok((Applies::Limits { rule, trial, who, cost }, shadow))
+    }
+
+    /// For whom a rule is enforced.
+    fn rollout(&self, entry: &Entry) -> Rollout {
+        self.limiter.switched(&entry.spec.id).unwrap_or(entry.spec.rollout)
+    }
+
+    /// Whether a rule is enforced for anybody; one that is not refuses nothing, whatever it is like.
+    fn may_refuse(&self, entry: &Entry) -> bool {
+        !matches!(self.rollout(entry), Rollout::Off | Rollout::Shadow | Rollout::Percent(0))
     }
 
     /// Whether the request has all that is asked for, host and path aside.
@@ -289,5 +299,14 @@ impl<'r> View<'r> {
         // Without an address nobody comes from a network.
         Ok(ips.is_empty()
             || self.caller.address().is_ok_and(|own| ips.iter().any(|net| net.contains(&own))))
+    }
+}
+
+/// Whether a rule is in shadow for a key.
+fn is_shadow(rollout: Rollout, rule: &str, key: &[u8]) -> bool {
+    match rollout {
+        Rollout::Percent(100) => false,
+        Rollout::Percent(percent) => parts::stable(rule, key) >= percent.into(),
+        Rollout::Off | Rollout::Shadow => true,
     }
 }

@@ -136,27 +136,29 @@ impl KeySpec {
         matches!(&self.parts[..], [part] if part[..] == [KeyKind::Given])
     }
 
-    /// The key of values that somebody wrote, one for each part; and `None` if there are more, or fewer.
+    /// The key of values that somebody wrote, one for each part; and `None` if there are more, or fewer,
+    /// or if one is to be an address and is none. `network` is what an address is counted by.
     /// A value may say which alternative it is. If it does not, it is an address where it reads as one
     /// and that is an alternative, else the first alternative that is not.
     pub(crate) fn written<'v>(
         &self,
         values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
+        network: impl Fn(IpAddr) -> IpAddr,
     ) -> Option<KeyBytes> {
         if values.len() != self.parts.len() {
             return None;
         }
         let mut key = KeyBytes::new();
         for (part, (said, value)) in self.parts.iter().zip(values) {
-            let address = value.parse::<IpAddr>().ok().map(|address| address.to_canonical());
-            let by_ip = address.filter(|_| part.contains(&KeyKind::Ip));
-            match (said, by_ip) {
-                (Some(KeyKind::Ip) | None, Some(address)) => key.address(address),
-                (Some(kind), _) => key.part(kind, value.as_bytes()),
-                (None, None) => {
-                    let other = part.iter().find(|kind| **kind != KeyKind::Ip).or(part.first());
-                    key.part(other.unwrap_or(&KeyKind::Given), value.as_bytes());
-                }
+            let address = value.parse::<IpAddr>().ok();
+            let unsaid = || match address.is_some() && part.contains(&KeyKind::Ip) {
+                true => Some(&KeyKind::Ip),
+                false => part.iter().find(|kind| **kind != KeyKind::Ip).or(part.first()),
+            };
+            match said.or_else(unsaid).unwrap_or(&KeyKind::Given) {
+                // An address may also stand in for what is missing.
+                KeyKind::Ip => key.address(network(address?)),
+                kind => key.part(kind, value.as_bytes()),
             }
         }
         Some(key)

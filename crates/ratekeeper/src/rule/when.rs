@@ -25,7 +25,7 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
 
 /// What a condition can ask for.
 pub(crate) struct Facts<'a> {
-    pub(crate) method: &'a str,
+    pub(crate) method: std::borrow::Cow<'a, str>,
     pub(crate) path: &'a str,
     pub(crate) host: &'a str,
     pub(crate) headers: &'a dyn crate::request::Headers,

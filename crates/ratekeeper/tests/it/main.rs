@@ -21,3 +21,4 @@ mod mistakes;
 mod shared;
 mod store;
 mod waiting;
+mod walk;

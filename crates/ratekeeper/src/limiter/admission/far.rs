@@ -4,11 +4,12 @@
 //! refuse, the store is not asked: they are there to protect this server.
 
 use super::{Admission, Later, Line, Selected, Sheet, Slot, Way};
-use crate::decision::RuleResult;
+use crate::decision::{Decision, RuleResult};
 use crate::limiter::hold::Hold;
 use crate::limiter::queue::Sleeper;
 use crate::limiter::shared::{Backing, Permits, Shared};
-use crate::limiter::{Asked, Inner, alarm};
+use crate::limiter::{Asked, Inner, alarm, charges};
+use crate::name::PermitId;
 use crate::store::Receipt;
 use futures_util::future::join_all;
 use std::future::poll_fn;
@@ -24,7 +25,13 @@ impl Later {
         let (near, far): (Vec<_>, Vec<_>) =
             enforced.into_iter().partition(|asked| asked.rule.manner.instance);
         let mut holds = Vec::new();
-        let near = limiter.take_near(near, way, &mut holds).await;
+        let (near, told) = match way {
+            Way::Here => (limiter.take_near(near, &mut holds).await, None),
+            Way::Told => {
+                let told = limiter.tell_near(near);
+                (told.results.clone(), Some(told))
+            }
+        };
         if near.iter().any(|result| result.is_refused()) {
             return refused_near(sheet, &slots, &order, near);
         }
@@ -34,6 +41,10 @@ impl Later {
             holds.iter().for_each(|hold: &Hold| hold.settle_each(|_| Some(0)));
             holds.clear();
         }
+        let near = match told.filter(|_| !passes) {
+            Some(told) => limiter.give_back_near(told),
+            None => near,
+        };
         let (mut near, mut far) = (near.into_iter(), far.into_iter());
         let in_order = |instance: &bool| if *instance { near.next() } else { far.next() };
         let results: Vec<RuleResult> = order.iter().filter_map(in_order).collect();
@@ -46,6 +57,14 @@ impl Later {
         }
         Admission::new(sheet, &slots, results, shadows, holds)
     }
+}
+
+/// What rules of the instance charged for somebody elsewhere.
+struct Told {
+    results: Vec<RuleResult>,
+    rules: Vec<Asked>,
+    receipts: Vec<Receipt>,
+    permit: Option<PermitId>,
 }
 
 /// Refused by rules of the instance; no other was asked.
@@ -61,24 +80,35 @@ fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Vec<RuleResu
 }
 
 impl Inner {
-    /// Charges rules of this instance.
+    /// Charges rules of this instance, and waits for the turn that they give.
     async fn take_near(
         self: &Arc<Self>,
         rules: Vec<Asked>,
-        way: Way,
         holds: &mut Vec<Hold>,
     ) -> Vec<RuleResult> {
         if rules.is_empty() {
             return Vec::new();
         }
-        match way {
-            Way::Told => self.take(rules, way, false, holds),
-            Way::Here => {
-                let (results, hold) = Line::new(self, rules).await;
-                holds.push(hold);
-                results
-            }
+        let (results, hold) = Line::new(self, rules).await;
+        holds.push(hold);
+        results
+    }
+
+    /// The same for somebody elsewhere.
+    fn tell_near(&self, rules: Vec<Asked>) -> Told {
+        let admitted = self.admit_by_name(&charges(&rules), None);
+        let results = self.results(&rules, &admitted.decisions, false);
+        let permit = admitted.decisions.iter().find_map(Decision::permit);
+        Told { results, rules, receipts: admitted.receipts, permit }
+    }
+
+    /// Takes back what was told, since the request does not pass; what the rules said, without permits.
+    fn give_back_near(&self, told: Told) -> Vec<RuleResult> {
+        self.settle_all(&told.rules, &told.receipts, 0);
+        if let Some(permit) = told.permit {
+            self.leases.release(&self.store, permit);
         }
+        told.results.into_iter().map(RuleResult::without_permit).collect()
     }
 
     /// Charges rules of the fleet, and waits for the turn that they give.

@@ -11,9 +11,10 @@ use crate::rule::key::KeyBytes;
 use crate::rule::method::canonical_method;
 use crate::rule::pattern::PathPattern;
 use crate::rule::when::Facts;
-use crate::rule::{CostSpec, KeyKind, OnMissing};
+use crate::rule::{CostSpec, KeyKind, OnMissing, RuleSpec};
 use std::borrow::Cow;
 use std::hash::Hasher;
+use std::sync::Arc;
 
 impl View<'_> {
     /// The number of the caller's tier.
@@ -50,7 +51,7 @@ impl View<'_> {
     pub(super) fn facts(&self, cost: u64) -> Result<Facts<'_>, Rejected> {
         let clone = Rejected::clone;
         Ok(Facts {
-            method: self.request.method,
+            method: canonical_method(self.request.method),
             path: self.path.as_ref().map_or("", CanonicalPath::as_str),
             host: self.host.as_deref().unwrap_or_default(),
             headers: self.request.headers,
@@ -89,6 +90,23 @@ impl View<'_> {
         Ok(Some(key))
     }
 
+    /// A descriptor of a domain that the key needs, and the request lacks.
+    pub(super) fn lacks_entry(&self, spec: &RuleSpec) -> Option<Arc<str>> {
+        spec.domain.as_ref()?;
+        let has = |name: &str| self.request.descriptors.iter().any(|(own, _)| **own == *name);
+        let lacks = |part: &Vec<KeyKind>| {
+            let mut first = None;
+            for kind in part {
+                match kind {
+                    KeyKind::Descriptor(name) if !has(name) => _ = first.get_or_insert(name),
+                    _ => return None,
+                }
+            }
+            first.map(Arc::clone)
+        };
+        spec.key.parts.iter().find_map(lacks)
+    }
+
     /// One part of the key, if the request has it.
     fn part(
         &self,
@@ -121,7 +139,8 @@ impl View<'_> {
                 own.map(|(_, value)| Cow::from(*value))
             }
         };
-        let empty_counts = matches!(kind, KeyKind::Global | KeyKind::Tier);
+        // A proxy says what it found; left out, an empty entry would be a way past the rule.
+        let empty_counts = matches!(kind, KeyKind::Global | KeyKind::Tier | KeyKind::Descriptor(_));
         match text.filter(|text| empty_counts || !text.is_empty()) {
             Some(text) => {
                 key.part(kind, text.as_bytes());

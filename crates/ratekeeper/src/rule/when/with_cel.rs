@@ -42,7 +42,8 @@ impl Condition {
         let (headers, claims) = {
             let used = program.references();
             let mut names = used.variables().into_iter();
-            if let Some(name) = names.find(|name| !NAMES.contains(name)) {
+            let own = bound(text);
+            if let Some(name) = names.find(|name| !NAMES.contains(name) && own != Some(*name)) {
                 let known = NAMES.join(", ");
                 return Err(format!("asks for `{name}`, which is not known; there are {known}"));
             }
@@ -63,7 +64,7 @@ impl Condition {
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let mut context = Context::default();
             let texts = [
-                ("method", facts.method),
+                ("method", &*facts.method),
                 ("path", facts.path),
                 ("host", facts.host),
                 ("ip", &facts.ip),
@@ -101,6 +102,18 @@ fn headers(headers: &dyn Headers) -> HashMap<String, String> {
         found.insert(name, text);
     }
     found
+}
+
+/// The name that the only walk gives to what it walks over.
+fn bound(text: &str) -> Option<&str> {
+    let calls = text.match_indices('(').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut walks = calls.filter(|(before, _)| {
+        let before = before.trim_end();
+        let word = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        WALKS.contains(&word)
+    });
+    walks.next().and_then(|(_, inside)| inside.split(',').next()).map(str::trim)
 }
 
 /// How often something is walked over.
