@@ -139,7 +139,6 @@ impl Identity {
     }
 
     /// Whether users can be found out.
-    #[cfg(feature = "tower")]
     pub(crate) fn knows_users(&self) -> bool {
         #[cfg(feature = "yaml")]
         if self.api_keys.is_some() {

@@ -13,7 +13,6 @@ mod admission;
 mod explain;
 #[cfg(feature = "yaml")]
 mod from_file;
-#[cfg(feature = "tower")]
 mod doubts;
 mod observer;
 mod rule;

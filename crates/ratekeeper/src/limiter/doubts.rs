@@ -14,8 +14,9 @@ use std::sync::Arc;
 const NOBODY: [[u8; 4]; 3] = [[192, 0, 2, 1], [198, 51, 100, 1], [203, 0, 113, 1]];
 
 impl Limiter {
-    /// Looks at the rules. The door may find users out by itself.
-    pub(crate) fn doubts(&self, has_users: bool, found: &mut dyn FnMut(Diagnosis)) {
+    /// Signs in the rules that they are not what their owner thinks. The door may find users out by
+    /// itself.
+    pub fn doubts(&self, has_users: bool, found: &mut dyn FnMut(Diagnosis)) {
         let release = self.0.rules.load();
         if release.entries.iter().all(|entry| entry.spec.domain.is_some()) {
             found(Diagnosis::NoRules);
@@ -38,8 +39,8 @@ impl Limiter {
         }
     }
 
-    /// Looks at a request; says whether its address came from a proxy that is trusted.
-    pub(crate) fn doubt(&self, request: &Request<'_>, found: &mut dyn FnMut(Diagnosis)) -> bool {
+    /// The same in a request; says whether its address came from a proxy that is trusted.
+    pub fn doubt(&self, request: &Request<'_>, found: &mut dyn FnMut(Diagnosis)) -> bool {
         let release = self.0.rules.load();
         let caller = Caller::new(&release.identity, request);
         if caller.distrusted() {
@@ -53,6 +54,7 @@ impl Limiter {
     }
 
     /// Tells the observer, or whoever reads what the program prints.
+    #[cfg(feature = "tower")]
     pub(crate) fn tell_diagnosis(&self, diagnosis: &Diagnosis) {
         match &self.0.observer {
             Some(observer) => observer.diagnosed(diagnosis),
@@ -61,11 +63,13 @@ impl Limiter {
     }
 
     /// Tells this limiter from others.
+    #[cfg(feature = "tower")]
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 
     /// The time, in microseconds since the epoch.
+    #[cfg(feature = "tower")]
     pub(crate) fn now(&self) -> u64 {
         self.0.clock.now()
     }

@@ -94,7 +94,12 @@ impl Limiter {
         } else {
             let said = key.iter().map(|part| (None::<&KeyKind>, *part));
             let parts = AskError::Parts { given: key.len(), wanted: spec.parts.len() };
-            Form::Encoded(spec.written(said).ok_or(parts)?.as_bytes().to_vec())
+            Form::Encoded(
+                spec.written(said, |address| release.identity.network(address))
+                    .ok_or(parts)?
+                    .as_bytes()
+                    .to_vec(),
+            )
         };
         let key = RuleKey(form);
         let (who, now) = (self.0.secret.who(&key), self.0.clock.now());

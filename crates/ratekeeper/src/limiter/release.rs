@@ -191,6 +191,7 @@ impl Entry {
     }
 
     /// Everything that the rule may be, for whomever.
+    #[cfg(feature = "redis")]
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Compiled>> {
         self.live.iter().chain(self.overrides.values().map(|own| &own.rule)).chain(&self.trial)
     }

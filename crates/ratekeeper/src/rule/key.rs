@@ -136,8 +136,8 @@ impl KeySpec {
         matches!(&self.parts[..], [part] if part[..] == [KeyKind::Given])
     }
 
-    /// The key of values that somebody wrote, one for each part; and `None` if there are more, or fewer,
-    /// or if one is to be an address and is none. `network` is what an address is counted by.
+    /// The key of values that somebody wrote, one for each part; and `None` if there are more, or fewer.
+    /// `network` is what an address is counted by.
     /// A value may say which alternative it is. If it does not, it is an address where it reads as one
     /// and that is an alternative, else the first alternative that is not.
     pub(crate) fn written<'v>(
@@ -156,8 +156,10 @@ impl KeySpec {
                 false => part.iter().find(|kind| **kind != KeyKind::Ip).or(part.first()),
             };
             match said.or_else(unsaid).unwrap_or(&KeyKind::Given) {
-                // An address may also stand in for what is missing.
-                KeyKind::Ip => key.address(network(address?)),
+                KeyKind::Ip if address.is_some() => {
+                    address.into_iter().for_each(|address| key.address(network(address)));
+                }
+                // What is no address is nobody's, and counted as it is.
                 kind => key.part(kind, value.as_bytes()),
             }
         }

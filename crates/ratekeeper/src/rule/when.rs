@@ -15,7 +15,8 @@ pub(crate) use with_cel::Condition;
 pub(crate) use without_cel::Condition;
 
 /// Longest condition.
-pub const CONDITION_MAX: usize = 1024;
+#[cfg(feature = "cel")]
+pub(crate) const CONDITION_MAX: usize = 1024;
 
 /// Whether a condition can be read; else why not, and what to do.
 #[cfg(feature = "yaml")]
@@ -24,6 +25,7 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
 }
 
 /// What a condition can ask for.
+#[cfg_attr(not(feature = "cel"), expect(dead_code, reason = "without CEL there is no condition"))]
 pub(crate) struct Facts<'a> {
     pub(crate) method: std::borrow::Cow<'a, str>,
     pub(crate) path: &'a str,

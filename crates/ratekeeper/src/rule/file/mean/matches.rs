@@ -118,7 +118,8 @@ impl Reader<'_> {
         except: &[PathPattern],
     ) {
         let Some(node) = fields.get("except").filter(|_| !except.is_empty()) else { return };
-        let gone = |path: &PathPattern| except.iter().any(|pattern| pattern.covers_as_written(path));
+        let gone =
+            |path: &PathPattern| except.iter().any(|pattern| pattern.covers_as_written(path));
         let all = PathPattern::parse("/**");
         let nothing = match (fields.get("path"), all) {
             (None, Ok(all)) => gone(&all),

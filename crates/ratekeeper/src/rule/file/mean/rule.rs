@@ -74,7 +74,8 @@ impl Reader<'_> {
             domain,
             matches: matches.unwrap_or_else(Match::default),
             when,
-            key: key.unwrap_or_else(|| KeySpec::of(if serves { KeyKind::Global } else { KeyKind::Ip })),
+            key: key
+                .unwrap_or_else(|| KeySpec::of(if serves { KeyKind::Global } else { KeyKind::Ip })),
             on_missing: self.choice(&rule, "on_missing", &shape::MISSING, |word| match word {
                 0 => OnMissing::Ip,
                 1 => OnMissing::Skip,
