@@ -11,6 +11,8 @@ mod fields;
 mod holding;
 mod identity;
 mod laws;
+#[cfg(all(feature = "tower", feature = "wait"))]
+mod layer;
 mod limits;
 mod limiter;
 mod matching;
