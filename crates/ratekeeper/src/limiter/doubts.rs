@@ -25,8 +25,8 @@ impl Limiter {
             found(Diagnosis::NoRules);
         }
         let trusts = |address: IpAddr| release.identity.trusts(address);
-        let four = NOBODY.map(|octets| trusts(Ipv4Addr::from_octets(octets).into()));
-        let six = NOBODY_OF_SIX.map(|segments| trusts(Ipv6Addr::from_segments(segments).into()));
+        let four = NOBODY.map(|octets| trusts(Ipv4Addr::from(octets).into()));
+        let six = NOBODY_OF_SIX.map(|segments| trusts(Ipv6Addr::from(segments).into()));
         if four == [true; 3] || six == [true; 2] {
             found(Diagnosis::Everyone);
         }
