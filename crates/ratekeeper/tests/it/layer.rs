@@ -11,6 +11,8 @@ mod first_twenty;
 mod forms;
 mod grpc;
 mod nested;
+#[cfg(feature = "redis")]
+mod outage;
 mod permits;
 mod settling;
 mod shaping;

@@ -89,7 +89,7 @@ fn rk001_a_forwarded_field_that_is_not_believed() {
 #[test]
 fn rk002_no_address() {
     let nobody = Request::builder().uri("/").body(()).unwrap();
-    assert_eq!(told(plain(), &[nobody.clone()]), ["RK002"]);
+    assert_eq!(told(plain(), std::slice::from_ref(&nobody)), ["RK002"]);
     assert_eq!(told(set([by(KeyKind::Global, rule("api", "9/minute"))]), &[nobody]), [""; 0]);
     let malformed = get("/a%2Fb");
     assert_eq!(told(set([super::on("/**", rule("api", "9/minute"))]), &[malformed]), [""; 0]);

@@ -80,7 +80,10 @@ fn poll(answer: Pin<&mut Answer<Ends, Ending>>) -> Poll<Answered> {
 
 /// Lets it end as it does.
 fn end(under: Under) {
-    let Under::Body(ending, mut body) = under else { return };
+    let (ending, mut body) = match under {
+        Under::Way(answer) => return drop(answer),
+        Under::Body(ending, body) => (ending, body),
+    };
     let frame = |body: &mut Pin<Box<Body<_>>>| now(body.frame());
     match ending {
         Ending::Known | Ending::Unknown | Ending::Trailers | Ending::Empty => {
