@@ -81,8 +81,10 @@ where
                 }
                 Projected::Passes { inner, admission } => {
                     let answer = ready!(inner.poll(context));
+                    // If the service failed, what is held is given back here, though this may be kept.
+                    let admission = admission.take();
                     return Poll::Ready(answer.map(|response| {
-                        match (admission.take(), this.setup.as_ref()) {
+                        match (admission, this.setup.as_ref()) {
                             (Some(admission), Some(setup)) => finish(response, admission, setup),
                             _ => response.map(|body| Body::Inner { body, held: None }),
                         }

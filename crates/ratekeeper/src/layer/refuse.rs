@@ -46,10 +46,11 @@ pub(super) fn rejected(seen: &Seen<'_>, rejected: &Rejected) -> Response<Bytes> 
 /// Adds what callers are told. Where an inner layer has told something already, lists have both, and the
 /// older fields are of whichever has less left.
 pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: &Setup) {
-    let told = |headers: &HeaderMap| {
-        headers.get(name(Field::XRemaining))?.to_str().ok()?.parse::<u64>().ok()
+    let stricter = |remaining: Field| {
+        let told = headers.get(name(remaining)).and_then(|told| told.to_str().ok()?.parse().ok());
+        told.is_some_and(|other: u64| other <= admission.remaining())
     };
-    let stricter = told(headers).is_some_and(|other| other <= admission.remaining());
+    let (x_stays, older_stays) = (stricter(Field::XRemaining), stricter(Field::Remaining));
     let now = setup.limiter.now();
     fields::write(admission.decisions(), admission.forms(), now, &mut |field, text| match field {
         Field::RateLimitPolicy | Field::RateLimit => {
@@ -57,9 +58,17 @@ pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: 
                 headers.append(name(field), value);
             }
         }
-        Field::RetryAfter => insert(headers, field, text),
-        _ if stricter => {}
-        _ => insert(headers, field, text),
+        Field::XLimit | Field::XRemaining | Field::XReset if x_stays => {}
+        Field::Limit | Field::Remaining | Field::Reset if older_stays => {}
+        _ => {
+            // The first of three figures of one limit; not every limit has the last.
+            match field {
+                Field::XLimit => drop(headers.remove(name(Field::XReset))),
+                Field::Limit => drop(headers.remove(name(Field::Reset))),
+                _ => {}
+            }
+            insert(headers, field, text);
+        }
     });
 }
 
@@ -89,8 +98,10 @@ fn grpc(refusal: &Refusal<'_>) -> Response<Bytes> {
 }
 
 fn is_grpc(seen: &Seen<'_>) -> bool {
-    let kind = seen.headers().get(CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+    let kind = seen.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let Some((start, rest)) = kind.split_at_checked(GRPC.len()) else { return false };
+    let ends = matches!(rest.first(), None | Some(b'+' | b'-' | b';' | b' ' | b'\t'));
+    ends && start.eq_ignore_ascii_case(GRPC.as_bytes())
 }
 
 fn wants_text(seen: &Seen<'_>) -> bool {

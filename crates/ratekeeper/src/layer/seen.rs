@@ -5,6 +5,7 @@
 use super::Setup;
 use crate::limiter::{Begun, Way};
 use crate::request::{Headers, Rejected, Request};
+use crate::rule::pattern::canonical_host;
 use http::{Extensions, HeaderMap, Method, Uri, header};
 use std::net::{IpAddr, SocketAddr};
 
@@ -64,10 +65,24 @@ impl<'a> Seen<'a> {
         self.extensions.get::<SocketAddr>().map(SocketAddr::ip)
     }
 
-    /// The host that was asked for.
-    fn host(&self) -> Option<&'a str> {
-        let authority = self.uri.authority().map(http::uri::Authority::as_str);
-        authority.or_else(|| self.headers.get(header::HOST)?.to_str().ok())
+    /// The host that was asked for, without a user before it. Where the target and the field name
+    /// different ones, or there are two fields, the service may read another than the rules do.
+    fn host(&self) -> Result<Option<&'a str>, Rejected> {
+        let target = self.uri.host();
+        let mut lines = self.headers.get_all(header::HOST).iter();
+        let field = lines.next().and_then(|line| line.to_str().ok());
+        if lines.next().is_some() {
+            return Err(Rejected::malformed("`host` is on more than one line; send it once"));
+        }
+        match (target, field) {
+            (Some(one), Some(other)) if canonical_host(one) != canonical_host(other) => {
+                let repair = "name the same in both";
+                Err(Rejected::malformed(format!(
+                    "the target is on another host than `host`; {repair}"
+                )))
+            }
+            (target, field) => Ok(target.or(field)),
+        }
     }
 }
 
@@ -90,7 +105,7 @@ impl Setup {
         let request = Request {
             method: seen.method.as_str(),
             path: seen.uri.path(),
-            host: seen.host(),
+            host: seen.host()?,
             peer: told.or_else(|| seen.peer()),
             headers: seen.headers,
             user: user.as_deref().filter(|user| !user.is_empty()),

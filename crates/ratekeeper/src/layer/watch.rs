@@ -42,7 +42,8 @@ impl Watch {
         }
         self.looks.fetch_add(1, Ordering::Relaxed);
         let forwarded = setup.limiter.doubt(request, &mut |diagnosis| self.tell(setup, &diagnosis));
-        match request.peer {
+        // A socket for both families shows addresses of IPv4 in the form of IPv6.
+        match request.peer.map(|peer| peer.to_canonical()) {
             Some(IpAddr::V4(address)) if !forwarded && address.is_private() => {
                 let same =
                     self.last.swap(address.to_bits(), Ordering::Relaxed) == address.to_bits();
@@ -53,7 +54,7 @@ impl Watch {
                     self.tell(setup, &Diagnosis::OneBucket);
                 }
             }
-            _ => self.alike.store(0, Ordering::Relaxed),
+            _ => self.last.store(0, Ordering::Relaxed),
         }
     }
 

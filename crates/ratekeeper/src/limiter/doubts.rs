@@ -7,11 +7,15 @@ use crate::diagnosis::Diagnosis;
 use crate::identity::Caller;
 use crate::request::Request;
 use crate::rule::KeyKind;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 /// Addresses in documentation only: whoever trusts all of them trusts everyone.
 const NOBODY: [[u8; 4]; 3] = [[192, 0, 2, 1], [198, 51, 100, 1], [203, 0, 113, 1]];
+
+/// The same of IPv6.
+const NOBODY_OF_SIX: [[u16; 8]; 2] =
+    [[0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], [0x3fff, 0, 0, 0, 0, 0, 0, 1]];
 
 impl Limiter {
     /// Signs in the rules that they are not what their owner thinks. The door may find users out by
@@ -21,8 +25,10 @@ impl Limiter {
         if release.entries.iter().all(|entry| entry.spec.domain.is_some()) {
             found(Diagnosis::NoRules);
         }
-        let trusts = |octets| release.identity.trusts(IpAddr::V4(Ipv4Addr::from_octets(octets)));
-        if NOBODY.into_iter().all(trusts) {
+        let trusts = |address: IpAddr| release.identity.trusts(address);
+        let four = NOBODY.map(|octets| trusts(Ipv4Addr::from(octets).into()));
+        let six = NOBODY_OF_SIX.map(|segments| trusts(Ipv6Addr::from(segments).into()));
+        if four == [true; 3] || six == [true; 2] {
             found(Diagnosis::Everyone);
         }
         let identity = release.identity.knows_users();
@@ -47,7 +53,9 @@ impl Limiter {
             found(Diagnosis::Untrusted);
         }
         let forwarded = caller.is_forwarded();
-        if !forwarded && request.peer.is_some_and(|peer| release.identity.trusts(peer)) {
+        // Of one whose header field cannot be read nobody can say that it is silent.
+        let reads = caller.address().is_ok();
+        if !forwarded && reads && request.peer.is_some_and(|own| release.identity.trusts(own)) {
             found(Diagnosis::Silent);
         }
         forwarded

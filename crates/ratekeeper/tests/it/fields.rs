@@ -5,7 +5,7 @@
 
 mod bodies;
 mod examples;
-mod grpc;
+pub(crate) mod grpc;
 mod lists;
 mod promises;
 mod structured;

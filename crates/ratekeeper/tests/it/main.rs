@@ -13,6 +13,8 @@ mod file;
 mod holding;
 mod identity;
 mod laws;
+#[cfg(all(feature = "tower", feature = "wait"))]
+mod layer;
 mod limits;
 mod limiter;
 mod matching;

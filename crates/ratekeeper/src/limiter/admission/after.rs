@@ -31,6 +31,7 @@ fn used<'h>(
     }
     let text = field(settle.as_deref()?)?.trim_ascii();
     let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let used = str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()?;
+    // What is too long for a number is above every bound, and not free.
+    let used = str::from_utf8(text).ok().filter(|_| digits)?.parse().unwrap_or(u64::MAX);
     (used != *cost).then_some(used)
 }

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 /// What a call of gRPC is told.
 #[derive(Debug, PartialEq)]
-struct Status {
-    code: u64,
-    message: String,
-    retry: Option<Duration>,
-    violations: Vec<(String, String)>,
+pub(crate) struct Status {
+    pub(crate) code: u64,
+    pub(crate) message: String,
+    pub(crate) retry: Option<Duration>,
+    pub(crate) violations: Vec<(String, String)>,
 }
 
 /// Bytes of base64 without padding.
-fn base64(text: &str) -> Vec<u8> {
+pub(crate) fn base64(text: &str) -> Vec<u8> {
     let value = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',
         b'a'..=b'z' => c - b'a' + 26,
@@ -92,7 +92,7 @@ fn each(fields: &[(u64, Value)], number: u64) -> impl Iterator<Item = &Value> {
     fields.iter().filter(move |(own, _)| *own == number).map(|(_, value)| value)
 }
 
-fn status(bytes: &[u8]) -> Status {
+pub(crate) fn status(bytes: &[u8]) -> Status {
     let fields = message(bytes);
     let one = |number| each(&fields, number).next().expect("the field is there");
     let (mut retry, mut violations) = (None, Vec::new());
