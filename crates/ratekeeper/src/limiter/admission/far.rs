@@ -4,11 +4,12 @@
 //! refuse, the store is not asked: they are there to protect this server.
 
 use super::{Admission, Later, Line, Selected, Sheet, Slot, Way};
-use crate::decision::{Decision, RuleResult};
-use crate::limiter::hold::Hold;
+use crate::decision::{Decision, Decisions, RuleResult};
+use crate::limiter::hold::{Hold, Reserve};
+use crate::limiter::holds::Reserved;
 use crate::limiter::queue::Sleeper;
 use crate::limiter::shared::{Backing, Permits, Shared};
-use crate::limiter::{Asked, Inner, alarm, charges};
+use crate::limiter::{Asked, HoldsFull, Inner, alarm, charges};
 use crate::name::PermitId;
 use crate::store::Receipt;
 use futures_util::future::join_all;
@@ -45,9 +46,7 @@ impl Later {
             Some(told) => limiter.give_back_near(told),
             None => near,
         };
-        let (mut near, mut far) = (near.into_iter(), far.into_iter());
-        let in_order = |instance: &bool| if *instance { near.next() } else { far.next() };
-        let results: Vec<RuleResult> = order.iter().filter_map(in_order).collect();
+        let results = in_order(&order, near, far);
         let shadow = if passes { shadow } else { Vec::new() };
         let each = shadow.into_iter().map(|asked| limiter.take_shadow(asked, way));
         let mut shadows = Vec::new();
@@ -65,6 +64,13 @@ struct Told {
     rules: Vec<Asked>,
     receipts: Vec<Receipt>,
     permit: Option<PermitId>,
+}
+
+/// What rules said, in the order of the file: which of them are of the instance.
+fn in_order(order: &[bool], near: Vec<RuleResult>, far: Vec<RuleResult>) -> Vec<RuleResult> {
+    let (mut near, mut far) = (near.into_iter(), far.into_iter());
+    let each = |instance: &bool| if *instance { near.next() } else { far.next() };
+    order.iter().filter_map(each).collect()
 }
 
 /// Refused by rules of the instance; no other was asked.
@@ -109,6 +115,28 @@ impl Inner {
             self.leases.release(&self.store, permit);
         }
         told.results.into_iter().map(RuleResult::without_permit).collect()
+    }
+
+    /// Reserves: rules of the instance are charged, and given back if those of the fleet refuse.
+    pub(super) async fn reserve_far(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+        sheet: Sheet,
+    ) -> Result<Reserved, HoldsFull> {
+        let order: Vec<bool> = rules.iter().map(|asked| asked.rule.manner.instance).collect();
+        let (near, far) = rules.into_iter().partition(|asked| asked.rule.manner.instance);
+        let told = self.tell_near(near);
+        if told.results.iter().any(|result| result.is_refused()) {
+            return Ok(Reserved::new(Decisions::new(told.results, sheet.version), None));
+        }
+        let reserved = Reserve { limiter: self, rules: far, units: 0 }.by_name().await;
+        let near = match reserved.as_ref().is_ok_and(|reserved| reserved.is_allowed()) {
+            true => told.results,
+            false => self.give_back_near(told),
+        };
+        let reserved = reserved?;
+        let results = in_order(&order, near, reserved.rules().to_vec());
+        Ok(Reserved::new(Decisions::new(results, sheet.version), reserved.hold()))
     }
 
     /// Charges rules of the fleet, and waits for the turn that they give.

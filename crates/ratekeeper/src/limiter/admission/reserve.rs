@@ -2,18 +2,18 @@
 //!
 //! Invariant: as for any request, all rules that are enforced hold, or none does.
 
-use super::{Admission, Way};
+use super::Admission;
 use crate::decision::Decisions;
-use crate::limiter::hold::{Hold, Reserve};
+use crate::limiter::hold::Reserve;
 use crate::limiter::holds::Reserved;
 use crate::limiter::select::{ANYONE, Selected, View};
 use crate::limiter::{HoldsFull, Limiter};
 use crate::request::{Rejected, Request};
-use std::sync::Arc;
 
 impl Limiter {
     /// Reserves what a request takes under all rules that apply to it, to be
-    /// [settled](Limiter::settle) by the name that is given; rules in shadow are not asked.
+    /// [settled](Limiter::settle) by the name that is given; rules in shadow are not asked. With a shared
+    /// store, what rules of `scope: instance` charge stays charged.
     pub async fn reserve(
         &self,
         request: &Request<'_>,
@@ -28,25 +28,13 @@ impl Limiter {
             let Admission { decisions, .. } = Admission::closed(&slots, sheet);
             return Ok(Ok(Reserved::new(decisions, None)));
         }
-        let limiter = Arc::clone(&self.0);
-        let shared = limiter.not_shared().is_err();
-        let (near, far): (Vec<_>, Vec<_>) =
-            enforced.into_iter().partition(|asked| shared && asked.rule.manner.instance);
-        // Rules of this instance count what passes here; only the others can be settled elsewhere.
-        let mut holds: Vec<Hold> = Vec::new();
-        let mut results = match near.is_empty() {
-            true => Vec::new(),
-            false => limiter.take(near, Way::Here, false, &mut holds),
-        };
-        if results.iter().any(|result| result.is_refused()) {
-            return Ok(Ok(Reserved::new(Decisions::new(results, sheet.version), None)));
+        #[cfg(feature = "redis")]
+        if self.0.shared.is_some() {
+            return Ok(self.0.reserve_far(enforced, sheet).await);
         }
-        let reserved = Reserve { limiter: &limiter, rules: far, units: 0 }.by_name().await;
-        if reserved.as_ref().map_or(true, |reserved| reserved.is_refused()) {
-            holds.iter().for_each(|hold| hold.settle_each(|_| Some(0)));
-        }
+        let reserved = Reserve { limiter: &self.0, rules: enforced, units: 0 }.by_name().await;
         Ok(reserved.map(|reserved| {
-            results.extend(reserved.rules().iter().cloned());
+            let results = reserved.rules().to_vec();
             Reserved::new(Decisions::new(results, sheet.version), reserved.hold())
         }))
     }

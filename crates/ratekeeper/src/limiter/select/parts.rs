@@ -30,19 +30,19 @@ impl View<'_> {
             CostSpec::Header { name, default, max } => (name, *default, *max),
         };
         let malformed = || {
-            let repair = "write it once, as a whole number of at least 1";
+            let repair = "write it once, as a whole number";
             Rejected::malformed(format!("the header field `{name}` is not a cost; {repair}"))
         };
         let units = match single(self.request.headers, name) {
             Single::None => default,
             Single::Several => return Err(malformed()),
             Single::One(text) => {
-                let digits = text.first().is_some_and(|first| *first != b'0');
-                let digits = digits && text.len() <= 20 && text.iter().all(u8::is_ascii_digit);
+                let digits = !text.is_empty() && text.len() <= 20;
+                let digits = digits && text.iter().all(u8::is_ascii_digit);
                 let text =
                     std::str::from_utf8(text).ok().filter(|_| digits).ok_or_else(malformed)?;
                 // What is too long for a number is above every bound.
-                text.parse::<u64>().unwrap_or(u64::MAX).min(max)
+                text.parse::<u64>().unwrap_or(u64::MAX).clamp(1, max.max(1))
             }
         };
         Ok(if said == 0 { 0 } else { units })
