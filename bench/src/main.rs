@@ -55,8 +55,17 @@ fn main() {
     }
     let mut plan = if words.contains(&"quick") { QUICK } else { FULL };
     plan.lean = words.contains(&"lean");
-    let parts =
-        ["throughput", "batch", "latency", "memory", "waiting", "waiters", "permits", "layer", "redis"];
+    let parts = [
+        "throughput",
+        "batch",
+        "latency",
+        "memory",
+        "waiting",
+        "waiters",
+        "permits",
+        "layer",
+        "redis",
+    ];
     let chosen = parts.iter().any(|part| words.contains(part));
     let wanted = |part: &str| !chosen || words.contains(&part);
     if wanted("throughput") {

@@ -22,11 +22,14 @@ static LIMITERS: LazyLock<[(&str, Limiter); 3]> = LazyLock::new(|| {
 
 fuzz_target!(|lines: &[u8]| {
     for (header, limiter) in &*LIMITERS {
-        let fields: Vec<_> = lines.split(|byte| *byte == b'\n').map(|line| (*header, line)).collect();
+        let fields: Vec<_> =
+            lines.split(|byte| *byte == b'\n').map(|line| (*header, line)).collect();
         for (peer, trusted) in [("10.0.0.1", true), ("192.0.2.1", false)] {
             let peer = peer.parse().expect("an address");
-            let request = Request { peer: Some(peer), headers: &fields, ..Request::new("GET", "/") };
-            let explained = pin!(limiter.explain(&request)).poll(&mut Context::from_waker(Waker::noop()));
+            let request =
+                Request { peer: Some(peer), headers: &fields, ..Request::new("GET", "/") };
+            let explained =
+                pin!(limiter.explain(&request)).poll(&mut Context::from_waker(Waker::noop()));
             let Poll::Ready(explained) = explained else { panic!("memory answers at once") };
             match explained {
                 Ok(explained) if trusted => {

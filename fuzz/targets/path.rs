@@ -13,7 +13,10 @@ fuzz_target!(|text: &str| {
     assert_eq!(path.as_str(), again.as_str());
     if let Ok(pattern) = pattern {
         assert_eq!(pattern.matches(&path), pattern.matches(&again));
-        assert!(!pattern.matches_strictly(&path) || pattern.matches(&path), "strict is the stricter");
+        assert!(
+            !pattern.matches_strictly(&path) || pattern.matches(&path),
+            "strict is the stricter"
+        );
         let same = PathPattern::parse(pattern.as_str()).expect("it was read once");
         assert_eq!(same.matches(&path), pattern.matches(&path));
     }
