@@ -46,9 +46,21 @@ fn rules() -> RuleSet {
     RuleSet { identity, exempt, ..set(rules) }
 }
 
+/// Targets that rules are for, and spellings of them.
+const TARGETS: [&str; 8] = [
+    "/api/x",
+    "/api/7/items",
+    "/closed/x",
+    "/healthz",
+    "/",
+    "/API//x/",
+    "*",
+    "http://a.example.com/api/x",
+];
+
 fn sent() -> impl Strategy<Value = Sent> {
     let target = prop_oneof![
-        3 => prop::sample::select(&["/api/x", "/api/7/items", "/closed/x", "/healthz", "/", "/API//x/", "*", "http://a.example.com/api/x"][..]).prop_map(String::from),
+        3 => prop::sample::select(&TARGETS[..]).prop_map(String::from),
         1 => "/[a-z./%;?A-F0-9]{0,12}",
         1 => "/[!-~]{0,24}",
     ];

@@ -195,7 +195,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
         beside in any::<bool>(),
     ) {
-        let others = [rule("api", "1000/minute"), RuleSpec { settle: Some("x-used".into()), ..rule("used", "1000/minute") }];
+        let settles = RuleSpec { settle: Some("x-used".into()), ..rule("used", "1000/minute") };
+        let others = [rule("api", "1000/minute"), settles];
         let mut seats = Seats::new(if beside { others.to_vec() } else { vec![] });
         let mut under: Vec<Under> = Vec::new();
         for step in steps {
