@@ -14,7 +14,7 @@ pub enum Diagnosis {
     Untrusted,
     /// The server does not say who is at the other end of a connection.
     NoPeer,
-    /// Many requests in a row came from one private address.
+    /// Many requests in a row came from one address nearby: a private one, or this machine's.
     OneBucket,
     /// There is no rule that could apply.
     NoRules,
@@ -58,7 +58,7 @@ impl fmt::Display for Diagnosis {
                  `RateLimitLayer::peer`",
             ),
             Diagnosis::OneBucket => f.write_str(
-                "a thousand requests in a row came from one private address, and were counted together; if that is a \
+                "a thousand requests in a row came from one address nearby, and were counted together; if that is a \
                  proxy, add it to `trusted_proxies` and name its header field in `client_ip_header`",
             ),
             Diagnosis::NoRules => f.write_str(

@@ -307,7 +307,8 @@ impl Inner {
 }
 
 impl Compiled {
-    fn name(&self) -> &Arc<str> {
+    /// The rule's id.
+    fn id(&self) -> &Arc<str> {
         &self.label.id
     }
 

@@ -5,7 +5,7 @@
 use super::Setup;
 use crate::diagnosis::Diagnosis;
 use crate::request::{Rejected, Rejection, Request};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Requests that are looked at.
@@ -22,6 +22,11 @@ pub(super) struct Watch {
     /// The last private address, and how often it came in a row.
     last: AtomicU32,
     alike: AtomicU32,
+}
+
+/// Whether an address is more likely a proxy's than a caller's.
+fn is_near(address: Ipv4Addr) -> bool {
+    address.is_private() || address.is_loopback()
 }
 
 /// Left with a request that met a limiter.
@@ -44,7 +49,7 @@ impl Watch {
         let forwarded = setup.limiter.doubt(request, &mut |diagnosis| self.tell(setup, &diagnosis));
         // A socket for both families shows addresses of IPv4 in the form of IPv6.
         match request.peer.map(|peer| peer.to_canonical()) {
-            Some(IpAddr::V4(address)) if !forwarded && address.is_private() => {
+            Some(IpAddr::V4(address)) if !forwarded && is_near(address) => {
                 let same =
                     self.last.swap(address.to_bits(), Ordering::Relaxed) == address.to_bits();
                 let alike = if same { self.alike.fetch_add(1, Ordering::Relaxed) } else { 0 };
@@ -77,8 +82,8 @@ impl Watch {
     }
 
     fn tell(&self, setup: &Setup, diagnosis: &Diagnosis) {
-        let number = diagnosis.code().bytes().last().unwrap_or_default();
-        let bit = 1 << (number % 64);
+        let number = diagnosis.code().trim_start_matches(|c: char| !c.is_ascii_digit());
+        let bit = 1_u64 << (number.parse().unwrap_or(0_u32) % 64);
         if self.told.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
             setup.limiter.tell_diagnosis(diagnosis);
         }

@@ -161,11 +161,13 @@ impl Inner {
             Way::Here => self.admit(&charges(&rules), None),
             Way::Told => self.admit_by_name(&charges(&rules), None),
         };
-        // Should the observer panic, what is held is there to be given back.
-        if way == Way::Here && !admitted.receipts.is_empty() {
-            holds.push(Hold::new(self, rules.clone(), admitted.receipts));
+        if way == Way::Told || admitted.receipts.is_empty() {
+            return self.results(&rules, &admitted.decisions, shadow);
         }
-        self.results(&rules, &admitted.decisions, shadow)
+        // Should the observer panic, what is held is there to be given back.
+        holds.push(Hold::new(self, rules, admitted.receipts));
+        let rules = holds.last().map_or(&[][..], |hold| &hold.rules);
+        self.results(rules, &admitted.decisions, shadow)
     }
 
     /// Charges rules in shadow, each by itself, if those that are enforced let the request pass.

@@ -185,7 +185,7 @@ impl CheckAll<'_> {
 
 impl fmt::Debug for CheckAll<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rules.iter().map(|asked| &**asked.rule.name());
+        let names = self.rules.iter().map(|asked| &**asked.rule.id());
         f.debug_list().entries(names).finish()
     }
 }

@@ -75,7 +75,7 @@ impl<'a> Reserve<'a> {
 
 impl fmt::Debug for Reserve<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.rules.iter().map(|asked| &**asked.rule.name());
+        let names = self.rules.iter().map(|asked| &**asked.rule.id());
         f.debug_list().entries(names).finish()
     }
 }

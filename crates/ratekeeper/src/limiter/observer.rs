@@ -32,14 +32,14 @@ impl Inner {
     #[inline]
     pub(super) fn observe(&self, rule: &Compiled, decision: &Decision, cost: u64) {
         if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
-            observer.decided(rule.name(), decision);
+            observer.decided(rule.id(), decision);
         }
     }
 
     /// The same of a rule in shadow.
     pub(super) fn observe_shadow(&self, rule: &Compiled, decision: &Decision, cost: u64) {
         if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
-            observer.shadowed(rule.name(), decision);
+            observer.shadowed(rule.id(), decision);
         }
     }
 }

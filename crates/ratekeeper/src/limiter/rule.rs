@@ -31,7 +31,7 @@ impl Rule {
 
     /// The rule's name.
     pub fn name(&self) -> &str {
-        self.rule.name()
+        self.rule.id()
     }
 
     /// The limits, all of which apply.
@@ -175,7 +175,7 @@ impl Rule {
 
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Rule").field(self.rule.name()).finish()
+        f.debug_tuple("Rule").field(self.rule.id()).finish()
     }
 }
 

@@ -104,7 +104,7 @@ impl Compiled {
             return Arc::clone(&made.1);
         }
         let limits: Vec<Limit> = self.limits.iter().map(|limit| limit.share(nodes)).collect();
-        let share = Arc::new(compile(secret, self.name(), &limits, &self.manner));
+        let share = Arc::new(compile(secret, self.id(), &limits, &self.manner));
         self.share.0.store(Some(Arc::new((nodes, Arc::clone(&share)))));
         share
     }

@@ -4,6 +4,7 @@
 
 use super::{Inner, Limiter};
 use crate::rule::Rollout;
+use crate::sync::lock;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,14 +29,13 @@ const ALL: &str = "*";
 impl Limiter {
     /// Turns a switch for a rule, or for all with `*`; `None` turns it back.
     pub fn switch(&self, rule: &str, switch: Option<Switch>) {
-        self.0.switches.rcu(|current| {
-            let mut switches = Switches::clone(current);
-            match &switch {
-                Some(switch) => switches.insert(rule.into(), switch.clone()),
-                None => switches.remove(rule),
-            };
-            switches
-        });
+        let _one_at_a_time = lock(&self.0.releasing);
+        let mut switches = Switches::clone(&self.0.switches.load());
+        match switch {
+            Some(switch) => switches.insert(rule.into(), switch),
+            None => switches.remove(rule),
+        };
+        self.0.switches.store(Arc::new(switches));
     }
 
     /// The switches that are turned at present, by rule.

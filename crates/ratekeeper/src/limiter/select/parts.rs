@@ -57,7 +57,7 @@ impl View<'_> {
             headers: self.request.headers,
             ip: self.caller.address().map_or_else(|_| String::new(), |own| own.to_string()),
             user: self.caller.user().map_err(clone)?.unwrap_or_default(),
-            tier: &self.release.tiers.get(self.tier()?).map_or("", |tier| &**tier),
+            tier: self.release.tiers.get(self.tier()?).map_or("", |tier| &**tier),
             #[cfg(all(feature = "cel", feature = "jwt"))]
             claims: self.caller.claims().map_err(clone)?,
             cost,

@@ -109,8 +109,8 @@ fn write(rules: &[Asked], receipts: &[Receipt], permit: u64) -> Vec<u8> {
     let mut receipts = receipts.iter();
     for Asked { rule, who, .. } in rules {
         // Names are short, and so are lists of limits: see the builder.
-        text.push(rule.name().len() as u8);
-        text.extend(rule.name().as_bytes());
+        text.push(rule.id().len() as u8);
+        text.extend(rule.id().as_bytes());
         text.extend(who.shared.to_be_bytes());
         text.extend((rule.meters.len() as u16).to_be_bytes());
         for (charge, receipt) in rule.charges(who.local, 0).zip(receipts.by_ref()) {
