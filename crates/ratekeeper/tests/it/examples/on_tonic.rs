@@ -6,7 +6,7 @@ use tonic::codegen::http::{HeaderMap, Request};
 use tonic::service::Routes;
 use tonic::transport::server::TcpConnectInfo;
 use tonic::{Code, Status};
-use tower::{Layer, Service, ServiceExt};
+use tower::{Layer, ServiceExt};
 
 /// A call of the health service for the server as a whole: an empty message in its frame.
 fn call(from: [u8; 4]) -> Request<Body> {
@@ -30,18 +30,18 @@ fn status(headers: &HeaderMap) -> Option<Status> {
 #[tokio::test]
 async fn a_refused_call_of_grpc_has_a_status_that_clients_know() {
     let (_reporter, health) = tonic_health::server::health_reporter();
-    let mut server = tonic_example::limits().unwrap().layer(Routes::new(health));
+    let server = tonic_example::limits().unwrap().layer(Routes::new(health));
     for _ in 0..2 {
-        let answer = server.ready().await.unwrap().call(call([192, 0, 2, 1])).await.unwrap();
+        let answer = server.clone().oneshot(call([192, 0, 2, 1])).await.unwrap();
         assert!(status(answer.headers()).is_none(), "{answer:?}");
         assert_eq!(answer.headers()["x-ratelimit-limit"], "2");
     }
-    let refused = server.ready().await.unwrap().call(call([192, 0, 2, 1])).await.unwrap();
+    let refused = server.clone().oneshot(call([192, 0, 2, 1])).await.unwrap();
     let told = status(refused.headers()).expect("a refusal has a status");
     assert_eq!((refused.status().as_u16(), told.code()), (200, Code::ResourceExhausted));
     assert!(told.message().starts_with(r#"quota of policy "calls" exceeded"#), "{told}");
     let details = String::from_utf8_lossy(told.details()).into_owned();
     assert!(details.contains("google.rpc.RetryInfo"), "{details}");
-    let other = server.ready().await.unwrap().call(call([192, 0, 2, 2])).await.unwrap();
+    let other = server.clone().oneshot(call([192, 0, 2, 2])).await.unwrap();
     assert!(status(other.headers()).is_none(), "{other:?}");
 }
