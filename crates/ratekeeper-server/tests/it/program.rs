@@ -23,7 +23,10 @@ pub(crate) fn command() -> Command {
 
 /// The command without the program's settings in its environment.
 pub(crate) fn clean(mut command: Command) -> Command {
-    command.env_remove("RATEKEEPER_LISTEN").env_remove("RATEKEEPER_URL").stdin(Stdio::null());
+    for name in ["CONFIG", "LISTEN", "STORE", "URL"] {
+        command.env_remove(format!("RATEKEEPER_{name}"));
+    }
+    command.stdin(Stdio::null());
     command
 }
 
