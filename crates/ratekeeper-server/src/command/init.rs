@@ -9,8 +9,8 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What is written. Lines that begin with `#` and no space are examples, which work when the sign is
-/// taken away.
+/// What is written. Where a `#` is followed by no space, it hides an example, which works when the sign
+/// is taken away.
 pub(crate) const STARTER: &str = include_str!("init/starter.yaml");
 
 pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
