@@ -6,10 +6,14 @@
 mod ask;
 mod banner;
 mod check;
+mod explain;
+mod init;
 mod serve;
 mod store;
+mod validate;
 
 use crate::args::{Args, Command};
+use crate::config::Faults;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -19,29 +23,48 @@ use tokio::runtime::Runtime;
 pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Serve(serve) => serve::run(&serve),
+        Command::Init(init) => init::run(&init),
         Command::Check(check) => check::run(&check),
+        Command::Validate(validate) => validate::run(&validate),
+        Command::Explain(explain) => explain::run(&explain),
     };
     done.unwrap_or_else(|failure| {
         // Nobody is left to tell if stderr is closed.
-        let _ = writeln!(io::stderr(), "error: {failure}");
+        let _ = writeln!(io::stderr(), "{failure}");
         ExitCode::from(2)
     })
 }
 
 /// Why a command cannot do its work: place, fault and repair, for the one who typed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Failure(String);
+enum Failure {
+    One(String),
+    /// What is wrong with rule files, each on a line that editors and people know how to read.
+    Files(Vec<String>),
+}
 
 impl Failure {
     fn new(text: impl Into<String>) -> Failure {
-        Failure(text.into())
+        Failure::One(text.into())
     }
 }
 
-/// Text that came over the wire is shown without what could steer a terminal.
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Failure {
+        Failure::Files(faults.lines())
+    }
+}
+
+/// Text that came over the wire, or from a file, is shown without what could steer a terminal.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&plain(&self.0))
+        match self {
+            Failure::One(text) => write!(f, "error: {}", plain(text)),
+            Failure::Files(lines) => {
+                let lines: Vec<String> = lines.iter().map(|line| plain(line)).collect();
+                f.write_str(&lines.join("\n"))
+            }
+        }
     }
 }
 

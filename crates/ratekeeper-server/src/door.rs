@@ -6,12 +6,15 @@
 mod body;
 mod written;
 mod field;
+mod described;
 mod question;
 mod answer;
 mod check;
 mod reserve;
 
 pub use body::{BODY_MAX, DEPTH_MAX};
+pub(crate) use described::is_token_byte;
+pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
 pub use field::COST_MAX;
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;

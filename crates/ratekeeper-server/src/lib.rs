@@ -8,6 +8,7 @@
 
 pub mod args;
 pub mod command;
+pub mod config;
 pub mod demo;
 pub mod serve;
 pub mod door;

@@ -1,7 +1,7 @@
 //! The answer to a bad call: a problem body (RFC 9457) that names the place, the fault and the repair.
 //!
-//! Invariant: the text holds nothing of what the caller sent except names of rules and fields, cut
-//! and escaped; a key never shows.
+//! Invariant: the text holds nothing of what the caller sent except names of rules and fields, and the
+//! beginning of a path that cannot be matched, cut and escaped; a key never shows.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

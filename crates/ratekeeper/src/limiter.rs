@@ -31,7 +31,7 @@ mod alarm;
 #[cfg(feature = "redis")]
 mod shared;
 
-pub use admission::Admission;
+pub use admission::{Admission, Prepared};
 #[cfg(feature = "tower")]
 pub(crate) use admission::{Begun, Later, Way};
 pub use answer::{Answer, NeedsAwait};

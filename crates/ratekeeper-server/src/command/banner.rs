@@ -4,36 +4,75 @@
 //! Invariant: the lines to try work as they are printed, in a shell on this machine that finds
 //! `ratekeeper`.
 
+mod attempt;
+mod rules;
+
+use super::store::Store;
+use super::{init, plain};
 use crate::args::URL_DEFAULT;
+use crate::config::{Config, shown};
 use crate::demo;
 use crate::door::CHECK_PATH;
-use ratekeeper::Limit;
-use std::io::{self, Write};
+pub(super) use attempt::SOMEBODY;
+
+use attempt::Attempt;
+use ratekeeper::rule::{Limits, RuleSpec};
+use ratekeeper::{Limit, Limiter};
+use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-pub(super) fn write(out: &mut impl Write, address: SocketAddr, store: &str) -> io::Result<()> {
+/// A server that has started.
+pub(super) struct Started<'a> {
+    pub(super) address: SocketAddr,
+    pub(super) store: &'a Store,
+    pub(super) config: Option<&'a Config>,
+    pub(super) limiter: &'a Limiter,
+}
+
+/// All that is said of it.
+pub(super) async fn text(started: &Started<'_>) -> String {
+    let Started { address, store, config, limiter } = started;
     let version = env!("CARGO_PKG_VERSION");
-    let url = format!("http://{}", reachable(address));
-    writeln!(out, "ratekeeper {version}: no config was given, so these are the demo rules")?;
-    writeln!(out)?;
-    writeln!(out, "listening on  http://{address}")?;
-    writeln!(out, "store         {store}")?;
-    let mut title = "rules";
-    for (name, limit) in demo::limits() {
-        let Ok(limit) = Limit::try_from(limit) else { continue };
-        let algorithm = limit.algorithm().map_or("", ratekeeper::Algorithm::name);
-        let mode = if limit.is_shaping() { ", shaping" } else { "" };
-        let limit = limit.to_string();
-        writeln!(out, "{title:<14}{name:<24}{limit:<20} {algorithm}{mode}")?;
-        title = "";
+    let (title, lines, attempt) = match config {
+        Some(config) => {
+            let set = &config.file.rules;
+            let title = format!("the rules of {}", plain(&shown(&config.path)));
+            (title, rules::lines(set), attempt::find(limiter, &set.rules).await)
+        }
+        None => {
+            let title = "no config was given, so these are the demo rules".to_owned();
+            let attempt = Attempt::key("token-bucket", "alice");
+            (title, demo_lines(), attempt)
+        }
+    };
+    let mut out = String::new();
+    // Text in memory takes whatever is written.
+    let _ = writeln!(out, "ratekeeper {version}: {title}\n");
+    let _ = writeln!(out, "listening on  http://{address}");
+    let _ = writeln!(out, "store         {store}");
+    for (number, line) in lines.iter().enumerate() {
+        let title = if number == 0 { "rules" } else { "" };
+        let _ = writeln!(out, "{}", format!("{title:<14}{line}").trim_end());
     }
-    writeln!(out)?;
-    writeln!(out, "Try, in another terminal:")?;
-    let flag = if url == URL_DEFAULT { String::new() } else { format!(" --url {url}") };
-    writeln!(out, "  ratekeeper check token-bucket alice{flag}")?;
-    let question = r#"{"rule":"token-bucket","key":"alice"}"#;
-    writeln!(out, "  curl --json '{question}' {url}{CHECK_PATH}")?;
-    out.flush()
+    let url = format!("http://{}", reachable(*address));
+    let _ = writeln!(out, "\nTry, in another terminal:");
+    if let Some((rule, key)) = attempt.words() {
+        let flag = if url == URL_DEFAULT { String::new() } else { format!(" --url {url}") };
+        let key: Vec<String> = key.iter().map(|part| init::quoted(part)).collect();
+        let _ = writeln!(out, "  ratekeeper check {rule} {}{flag}", key.join(" "));
+    }
+    let question = init::quoted(&attempt.json());
+    let _ = writeln!(out, "  curl --json {question} {url}{CHECK_PATH}");
+    out
+}
+
+fn demo_lines() -> Vec<String> {
+    let each = demo::limits().into_iter().filter_map(|(name, limit)| {
+        let limit = Limit::try_from(limit).ok()?;
+        let spec = RuleSpec::new(name, Limits::Same(vec![limit]));
+        Some(format!("{name:<24}{:<20} {}", limit.to_string(), rules::manner(&spec)))
+    });
+    each.collect()
 }
 
 /// Where this machine reaches a server that listens on every address.

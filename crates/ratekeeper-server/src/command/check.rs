@@ -17,7 +17,7 @@ pub(super) fn run(args: &Check) -> Result<ExitCode, Failure> {
         [only] => Key::One(only),
         parts => Key::Several(parts),
     };
-    let question = Question { rule: &args.rule, key, cost };
+    let question = Question { rule: &args.rule, key, cost, tier: args.tier.as_deref() };
     let question = serde_json::to_string(&question)
         .map_err(|error| Failure::new(format!("the question cannot be written: {error}")))?;
     let build = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -34,6 +34,8 @@ struct Question<'a> {
     rule: &'a str,
     key: Key<'a>,
     cost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier: Option<&'a str>,
 }
 
 #[derive(Serialize)]

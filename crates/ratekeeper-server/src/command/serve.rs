@@ -2,11 +2,14 @@
 //!
 //! Invariant: once the address is printed, connections are accepted and signals are heeded.
 
+use super::banner::{self, Started};
 use super::store::Store;
-use super::{Failure, banner, runtime};
+use super::{Failure, runtime};
 use crate::args::{LISTEN_DEFAULT, Serve};
+use crate::config::Config;
 use crate::serve::Bounds;
 use crate::{demo, door, serve};
+use ratekeeper::Limiter;
 use ratekeeper::decision::Wait;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -21,26 +24,55 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 }
 
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
-    let store = Store::open(args)?;
-    let rules = demo::rules(store.builder());
-    let limiter = rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build();
-    store.check(&limiter).await?;
+    let config = args.config.as_deref().map(Config::read).transpose()?;
+    let store = Store::open(args, config.as_ref())?;
+    let limiter = limiter(&store, config.as_ref())?;
+    let until = match config {
+        Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
+        None => "requests are admitted, and answers say `failed_open`",
+    };
+    store.check(&limiter, until).await?;
     let bounds = Bounds::default();
     let stop = stop_signal(bounds.drain)?;
-    let listener = bind(&args.listen).await?;
+    let said = config.as_ref().and_then(|config| config.file.settings.listen.api.as_deref());
+    let listen = args.listen.as_deref().or(said).unwrap_or(LISTEN_DEFAULT);
+    let listener = bind(listen).await?;
     let address = listener.local_addr().map_err(|error| {
-        Failure::new(format!("cannot tell the address of {}: {error}; try again", args.listen))
+        Failure::new(format!("cannot tell the address of {listen}: {error}; try again"))
     })?;
+    let started = Started { address, store: &store, config: config.as_ref(), limiter: &limiter };
+    let text = banner::text(&started).await;
     // A server goes on without anyone to read what it says.
-    let _ = banner::write(&mut io::stdout().lock(), address, &store.to_string());
-    if !address.ip().is_loopback() {
-        let text = "can be reached from other machines, in plain text and without a password";
-        let _ = writeln!(io::stderr(), "warning: {address} {text}");
-    }
+    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    warn(address, config.as_ref());
     let app = door::router(limiter, bounds.body);
     serve::run(listener, app, bounds, stop).await;
     let _ = writeln!(io::stdout(), "stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// By the rules of the config, or those of the demo.
+fn limiter(store: &Store, config: Option<&Config>) -> Result<Limiter, Failure> {
+    let Some(config) = config else {
+        let rules = demo::rules(store.builder());
+        return Ok(rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build());
+    };
+    Ok(store.builder().rules(config.file.rules.clone()).build())
+}
+
+/// Says what the operator may not expect.
+fn warn(address: SocketAddr, config: Option<&Config>) {
+    let warn = |text: String| {
+        let _ = writeln!(io::stderr(), "warning: {text}");
+    };
+    for field in config.map(Config::unserved).unwrap_or_default() {
+        let text = "is read and checked, but this version does not serve it yet";
+        warn(format!("`{field}` {text}"));
+    }
+    if !address.ip().is_loopback() {
+        let text = "can be reached from other machines, in plain text and without a password";
+        warn(format!("{address} {text}"));
+    }
 }
 
 /// Is over when the process is asked to end, by Ctrl-C or by whoever runs it.

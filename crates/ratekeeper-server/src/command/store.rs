@@ -1,56 +1,67 @@
-//! The store of a server, as the command line names it.
+//! The store of a server, as the command line or the config names it.
 //!
 //! Invariant: what is set up wrong is told before the server listens; a store that is only away is
 //! no reason not to start, since each rule knows what to do then.
 
 use super::Failure;
 use crate::args::{STORE_DEFAULT, Serve};
+use crate::config::{Config, SECRET_MAX, bytes, shown};
 use crate::demo;
 use ratekeeper::limiter::Builder;
 use ratekeeper::outage::Class;
-use ratekeeper::{Limiter, RedisConfig};
+use ratekeeper::rule::file;
+use ratekeeper::{Limiter, RedisConfig, StoreError};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// In memory, or shared.
+/// In memory, with so many keys at most, or shared.
 pub(super) enum Store {
-    Memory,
+    Memory(usize),
     Redis(Box<RedisConfig>),
 }
 
 impl Store {
-    pub(super) fn open(args: &Serve) -> Result<Store, Failure> {
-        if args.store == STORE_DEFAULT {
-            return Ok(Store::Memory);
-        }
-        let mut config = RedisConfig::new(&args.store)
-            .map_err(|error| Failure::new(format!("{error}, or `--store {STORE_DEFAULT}`")))?;
+    /// The store of the command line, or else of the config: one of them, as a whole.
+    pub(super) fn open(args: &Serve, config: Option<&Config>) -> Result<Store, Failure> {
+        let settings = config.map(|config| &config.file.settings);
+        let keys = settings.and_then(|settings| settings.memory_keys).unwrap_or(demo::KEYS_MAX);
+        let mut shared = match (&args.store, config) {
+            (Some(store), _) if store == STORE_DEFAULT => return Ok(Store::Memory(keys)),
+            (Some(url), _) => RedisConfig::new(url)
+                .map_err(|error| Failure::new(format!("{error}, or `--store {STORE_DEFAULT}`")))?,
+            (None, Some(config)) => match configured(config)? {
+                Some(shared) => shared,
+                None => return Ok(Store::Memory(keys)),
+            },
+            (None, None) => return Ok(Store::Memory(keys)),
+        };
         if let Some(path) = &args.store_password_file {
-            let password = String::from_utf8(read(path)?);
-            let password =
-                password.map_err(|_| Failure::new(format!("{}: is not text", path.display())))?;
-            config = config.password(password.trim_end_matches(['\r', '\n']));
+            shared = shared.password(&password(path)?);
         }
         if let Some(path) = &args.store_ca {
-            config = config.ca(&read(path)?);
+            shared = shared.ca(&read(path)?);
+        }
+        if let Some(nodes) = settings.and_then(|settings| settings.nodes) {
+            shared = shared.nodes(nodes);
         }
         if args.store_allow_eviction {
-            config = config.allow_eviction();
+            shared = shared.allow_eviction();
         }
-        Ok(Store::Redis(Box::new(config)))
+        Ok(Store::Redis(Box::new(shared)))
     }
 
     /// A limiter in the making, on this store.
     pub(super) fn builder(&self) -> Builder {
         match self {
-            Store::Memory => Limiter::memory(),
+            Store::Memory(keys) => Limiter::memory().keys(*keys),
             Store::Redis(config) => Limiter::redis(RedisConfig::clone(config)),
         }
     }
 
-    /// Checks how the store is set up. One that cannot be reached is a warning.
-    pub(super) async fn check(&self, limiter: &Limiter) -> Result<(), Failure> {
+    /// Checks how the store is set up. One that cannot be reached is a warning, with what happens
+    /// `until` it is there.
+    pub(super) async fn check(&self, limiter: &Limiter, until: &str) -> Result<(), Failure> {
         match limiter.verify().await {
             Ok(()) => Ok(()),
             Err(error)
@@ -59,9 +70,7 @@ impl Store {
                     Class::Connection | Class::Timeout | Class::Unavailable
                 ) =>
             {
-                let text =
-                    "until it is there, requests are admitted, and answers say `failed_open`";
-                let _ = writeln!(io::stderr(), "warning: {error}; {text}");
+                let _ = writeln!(io::stderr(), "warning: {error}; until it is there, {until}");
                 Ok(())
             }
             Err(error) => Err(Failure::new(error.to_string())),
@@ -72,14 +81,46 @@ impl Store {
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Store::Memory => write!(f, "memory, {} keys at most", demo::KEYS_MAX),
+            Store::Memory(keys) => write!(f, "memory, {keys} keys at most"),
             Store::Redis(config) => write!(f, "{config}, shared by all servers that use it"),
         }
     }
 }
 
+/// The shared store that a config names, if it names one.
+fn configured(config: &Config) -> Result<Option<RedisConfig>, Failure> {
+    let settings = &config.file.settings;
+    let file::Store::Url { url, password_file, ca, prefix, deadline } = &settings.store else {
+        return Ok(None);
+    };
+    let wrong = |error: StoreError| Failure::new(format!("{}: {error}", shown(&config.path)));
+    let mut shared = RedisConfig::new(url).map_err(wrong)?;
+    if let Some(name) = password_file {
+        shared = shared.password(&password(&config.named(name))?);
+    }
+    if let Some(name) = ca {
+        shared = shared.ca(&read(&config.named(name))?);
+    }
+    if let Some(prefix) = prefix {
+        shared = shared.prefix(prefix).map_err(wrong)?;
+    }
+    if let Some(deadline) = deadline {
+        shared = shared.deadline(*deadline);
+    }
+    Ok(Some(shared))
+}
+
+/// A password is what is in a file, without the end of its line.
+fn password(path: &Path) -> Result<String, Failure> {
+    let text = String::from_utf8(read(path)?);
+    let text = text.map_err(|_| {
+        Failure::new(format!("{}: is not text; write the password in UTF-8", path.display()))
+    })?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| {
+    bytes(path, SECRET_MAX).map_err(|error| {
         Failure::new(format!("{}: cannot be read: {error}; name a file that can", path.display()))
     })
 }

@@ -8,19 +8,16 @@ use crate::problem::Problem;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ratekeeper::decision::UNLIMITED;
-use ratekeeper::{Decision, HoldId};
+use ratekeeper::{Decision, Decisions, HoldId, Rule};
 use serde::Serialize;
 use std::time::Duration;
-
-/// The number of the rule set that decided. There is but one until rules can change.
-const VERSION: u64 = 1;
 
 /// The answer to one question. Members that have no meaning for it are null; `permit` and `hold`,
 /// which most callers never meet, are left out then.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer<'a> {
     allowed: bool,
-    rule: &'a str,
+    rule: Option<&'a str>,
     limit: Option<u64>,
     remaining: Option<u64>,
     retry_after: Option<f64>,
@@ -37,7 +34,7 @@ pub(super) struct Answer<'a> {
     permit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hold: Option<String>,
-    results: [Outcome<'a>; 1],
+    results: Outcomes<'a>,
 }
 
 /// What one rule said.
@@ -54,11 +51,19 @@ struct Outcome<'a> {
     shadow: bool,
 }
 
-impl<'a> Answer<'a> {
-    pub(super) fn new(rule: &'a str, decision: &Decision) -> Answer<'a> {
+/// What each rule said. The usual answer has one, and takes no memory of its own.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Outcomes<'a> {
+    One([Outcome<'a>; 1]),
+    Several(Vec<Outcome<'a>>),
+}
+
+impl<'a> Outcome<'a> {
+    fn new(rule: &'a str, decision: &Decision, shadow: bool) -> Outcome<'a> {
         // Without a store there is nothing to tell but the answer.
         let limited = decision.limit() != UNLIMITED && !decision.is_without_figures();
-        let outcome = Outcome {
+        Outcome {
             rule,
             allowed: decision.is_allowed(),
             limit: limited.then_some(decision.limit()),
@@ -67,10 +72,34 @@ impl<'a> Answer<'a> {
             reset_after: decision.reset_after().map(seconds),
             delay: decision.delay().map(seconds),
             never: decision.is_never(),
-            shadow: false,
-        };
+            shadow,
+        }
+    }
+}
+
+impl<'a> Answer<'a> {
+    /// The answer of one rule.
+    pub(super) fn of_rule(rule: &'a Rule, decision: &Decision) -> Answer<'a> {
+        let results = Outcomes::One([Outcome::new(rule.name(), decision, false)]);
+        Answer::new(Some(rule.name()), decision, rule.version(), results)
+    }
+
+    /// The answer of all rules that apply; if none does, the request passes.
+    pub(super) fn of_all(decisions: &'a Decisions) -> Answer<'a> {
+        let each = decisions.rules().iter();
+        let each = each.map(|result| Outcome::new(result.rule(), result, result.is_shadow()));
+        let results = Outcomes::Several(each.collect());
+        Answer::new(decisions.rule(), decisions, decisions.version(), results)
+    }
+
+    fn new(
+        rule: Option<&'a str>,
+        decision: &Decision,
+        version: u64,
+        results: Outcomes<'a>,
+    ) -> Answer<'a> {
         let Outcome { allowed, limit, remaining, retry_after, reset_after, delay, never, .. } =
-            outcome;
+            Outcome::new("", decision, false);
         Answer {
             allowed,
             rule,
@@ -82,11 +111,11 @@ impl<'a> Answer<'a> {
             never,
             source: decision.source().name(),
             id: None,
-            version: VERSION,
+            version,
             atomic: decision.is_atomic(),
             permit: decision.permit().map(|permit| permit.to_string()),
             hold: None,
-            results: [outcome],
+            results,
         }
     }
 

@@ -12,13 +12,28 @@ use std::fmt;
 /// Largest cost of one call. Beyond it: 400.
 pub const COST_MAX: u64 = 1 << 32;
 
-/// Where an object is in the body: all of it, or an item of the batch.
-#[derive(Clone, Copy)]
-pub(super) struct Place(pub(super) Option<usize>);
+/// Where an object is in the body: all of it, or an item of the batch; or a field of these.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
+    index: Option<usize>,
+    within: &'static str,
+}
 
 impl Place {
+    /// An item of the batch.
+    pub(super) fn item(index: usize) -> Place {
+        Place { index: Some(index), within: "" }
+    }
+
+    /// The object of this name, from the outermost, such as `request.headers`.
+    pub(super) fn within(self, name: &'static str) -> Place {
+        Place { within: name, ..self }
+    }
+
     pub(super) fn field(self, name: impl fmt::Display) -> String {
-        self.0.map_or_else(|| name.to_string(), |index| format!("[{index}].{name}"))
+        let dot = if self.within.is_empty() { "" } else { "." };
+        let item = self.index.map_or_else(String::new, |index| format!("[{index}]."));
+        format!("{item}{}{dot}{name}", self.within)
     }
 }
 
@@ -48,7 +63,7 @@ pub(super) fn only<'a, const N: usize>(
     example: &str,
 ) -> Result<[Option<&'a RawValue>; N], Problem> {
     match body {
-        Written::Object(written) => fields(written, names, Place(None)),
+        Written::Object(written) => fields(written, names, Place::default()),
         other => {
             let kind = other.kind();
             Err(bad(format!("the body is {kind}; send one object such as {example}")))
@@ -71,6 +86,23 @@ pub(super) fn needed<'a>(
     repair: &str,
 ) -> Result<&'a RawValue, Problem> {
     value.ok_or_else(|| bad_field(path, &format!("is missing; {repair}")))
+}
+
+/// A text of 1 to `most` bytes.
+pub(super) fn short<'a>(
+    value: &'a RawValue,
+    path: &str,
+    most: usize,
+    repair: &str,
+) -> Result<Text<'a>, Problem> {
+    let text = text(value, path, repair)?;
+    match text.0.len() {
+        0 => Err(bad_field(path, &format!("is empty; {repair}"))),
+        length if length > most => {
+            Err(bad_field(path, &format!("is longer than {most} bytes; send a shorter one")))
+        }
+        _ => Ok(text),
+    }
 }
 
 pub(super) fn text<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {

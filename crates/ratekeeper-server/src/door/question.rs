@@ -3,59 +3,46 @@
 //! Invariant: a question that exists can be asked. All of a batch are made before any is asked, so a
 //! bad item charges nothing.
 
-use super::field::{Place, bad, bad_field, costs, fields, needed, only, text};
+use super::described::Described;
+use super::field::{Place, bad, bad_field, costs, fields, needed, only, short, text};
 use super::written::{ITEMS_MAX, Kind, Text, Written, fault};
 use crate::problem::Problem;
 use axum::http::StatusCode;
-use ratekeeper::{Key, Limiter, Rule};
+use ratekeeper::limiter::{AskError, Prepared, RuleKey};
+use ratekeeper::request::Rejection;
+use ratekeeper::{Limiter, Rejected, Rule};
 use serde_json::value::RawValue;
 
 /// Most parts of a key. Beyond it: 400.
 pub const PARTS_MAX: usize = 16;
 
+/// Longest name of a tier; the longest that a rule file can give one.
+const TIER_MAX: usize = 64;
+
 /// A call as an example.
 pub(super) const EXAMPLE: &str = r#"{"rule":"token-bucket","key":"alice","cost":1}"#;
 
 /// The fields of a check.
-const FIELDS: [&str; 3] = ["rule", "key", "cost"];
+const FIELDS: [&str; 5] = ["rule", "key", "cost", "tier", "request"];
 
-/// One check: may a request of this key and this cost pass under this rule?
-pub(super) struct Question<'a> {
-    pub(super) rule: Rule,
-    pub(super) key: Vec<Part<'a>>,
-    /// 0 only looks.
-    pub(super) cost: u64,
-}
-
-/// One part of who is counted.
-pub(super) struct Part<'a>(Text<'a>);
-
-impl Key for Part<'_> {
-    fn single(&self) -> Option<&[u8]> {
-        Some(self.0.0.as_bytes())
-    }
-
-    fn parts<F: FnMut(&[u8])>(&self, each: &mut F) {
-        each(self.0.0.as_bytes());
-    }
+/// One check: may this pass, at this cost? A cost of 0 only looks.
+pub(super) enum Question {
+    /// A key under one rule.
+    Key { rule: Rule, key: RuleKey, cost: u64 },
+    /// A request, under all rules that apply to it.
+    Request(Prepared),
 }
 
 /// One question, answered by one decision, or several, answered by as many.
-pub(super) enum Asked<'a> {
-    One(Question<'a>),
-    Batch(Vec<Question<'a>>),
+pub(super) enum Asked {
+    One(Question),
+    Batch(Vec<Question>),
 }
 
 /// What to check, and in which form to answer.
-pub(super) fn understand<'a>(
-    limiter: &Limiter,
-    written: Written<'a>,
-) -> Result<Asked<'a>, Problem> {
+pub(super) fn understand(limiter: &Limiter, written: Written<'_>) -> Result<Asked, Problem> {
     match written {
-        Written::Object(found) => {
-            let found = fields(found, FIELDS, Place(None))?;
-            Ok(Asked::One(question(limiter, found, Place(None), 0)?))
-        }
+        Written::Object(found) => Ok(Asked::One(question(limiter, found, Place::default())?)),
         Written::Array(items) if items.is_empty() => {
             Err(bad(format!("the batch is empty; send 1 to {ITEMS_MAX} checks")))
         }
@@ -74,18 +61,9 @@ pub(super) fn understand<'a>(
     }
 }
 
-/// What to reserve: one check, of at least 1.
-pub(super) fn reservation<'a>(
-    limiter: &Limiter,
-    written: Written<'a>,
-) -> Result<Question<'a>, Problem> {
-    question(limiter, only(written, FIELDS, EXAMPLE)?, Place(None), 1)
-}
-
-fn item<'a>(limiter: &Limiter, item: Written<'a>, index: usize) -> Result<Question<'a>, Problem> {
-    let at = Place(Some(index));
+fn item(limiter: &Limiter, item: Written<'_>, index: usize) -> Result<Question, Problem> {
     match item {
-        Written::Object(found) => question(limiter, fields(found, FIELDS, at)?, at, 0),
+        Written::Object(found) => question(limiter, found, Place::item(index)),
         other => {
             let fault = format!("is {}; send an object such as {EXAMPLE}", other.kind());
             Err(bad_field(&format!("[{index}]"), &fault))
@@ -93,28 +71,67 @@ fn item<'a>(limiter: &Limiter, item: Written<'a>, index: usize) -> Result<Questi
     }
 }
 
-fn question<'a>(
+fn question(
     limiter: &Limiter,
-    [rule, key, cost]: [Option<&'a RawValue>; 3],
+    found: Vec<(Text<'_>, &RawValue)>,
+    at: Place,
+) -> Result<Question, Problem> {
+    subject(limiter, fields(found, FIELDS, at)?, at, 0)
+}
+
+/// What to reserve: one check, of at least 1.
+pub(super) fn reservation(limiter: &Limiter, written: Written<'_>) -> Result<Question, Problem> {
+    subject(limiter, only(written, FIELDS, EXAMPLE)?, Place::default(), 1)
+}
+
+/// Either a rule with a key, or a request.
+fn subject(
+    limiter: &Limiter,
+    [rule, key, cost, tier, request]: [Option<&RawValue>; 5],
     at: Place,
     least: u64,
-) -> Result<Question<'a>, Problem> {
-    Ok(Question {
-        rule: self::rule(limiter, rule, &at.field("rule"))?,
-        key: self::key(key, &at.field("key"))?,
-        cost: cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost"), least))?,
-    })
+) -> Result<Question, Problem> {
+    let cost = || cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost"), least));
+    let Some(request) = request else {
+        let (rule, key) = rule_and_key(limiter, [rule, key, tier], at)?;
+        return Ok(Question::Key { rule, key, cost: cost()? });
+    };
+    for (name, value) in [("rule", rule), ("key", key), ("tier", tier)] {
+        if value.is_some() {
+            let fault = "is beside `request`, which says who is counted; send one of them";
+            return Err(bad_field(&at.field(name), fault));
+        }
+    }
+    let described = Described::read(request, at)?;
+    let prepared = limiter.prepare(&described.request(cost()?));
+    Ok(Question::Request(prepared.map_err(|fault| rejected(&fault, at))?))
 }
 
-fn rule(limiter: &Limiter, value: Option<&RawValue>, path: &str) -> Result<Rule, Problem> {
+fn rule_and_key(
+    limiter: &Limiter,
+    [rule, key, tier]: [Option<&RawValue>; 3],
+    at: Place,
+) -> Result<(Rule, RuleKey), Problem> {
+    let (rule_path, key_path) = (at.field("rule"), at.field("key"));
     let repair = "send the name of a rule as a string";
-    let name = text(needed(value, path, repair)?, path, repair)?;
-    limiter.rule(&name.0).map_err(|unknown| {
-        Problem::field(StatusCode::NOT_FOUND, path, &format!("is unknown: {unknown}"))
+    let rule = needed(rule, &rule_path, &format!("{repair}, or a `request`"))?;
+    let name = text(rule, &rule_path, repair)?;
+    let parts = self::key(key, &key_path)?;
+    let parts: Vec<&str> = parts.iter().map(|part| &*part.0).collect();
+    let repair = "send the name of a tier, or leave it out";
+    let tier = tier.map(|tier| short(tier, &at.field("tier"), TIER_MAX, repair)).transpose()?;
+    let tier = tier.as_ref().map(|tier| &*tier.0);
+    limiter.rule_for(&name.0, &parts, tier).map_err(|error| match error {
+        AskError::Unknown(unknown) => {
+            let fault = format!("is unknown: {unknown}");
+            Problem::field(StatusCode::NOT_FOUND, &rule_path, &fault)
+        }
+        AskError::Closed => bad_field(&rule_path, &format!("cannot be asked: {error}")),
+        AskError::Parts { .. } => bad_field(&key_path, &format!("does not fit: {error}")),
     })
 }
 
-fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Part<'a>>, Problem> {
+fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Text<'a>>, Problem> {
     let repair = "send who is counted, as a string or an array of strings";
     let value = needed(value, path, repair)?;
     if Kind::of(value) != Kind::Array {
@@ -134,12 +151,12 @@ fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Part<'a>>, Pro
 
 /// An empty part is a variable that was never set far more often than it is anyone's name; taken, it
 /// would count all such callers as one.
-fn part<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Part<'a>, Problem> {
+fn part<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {
     let text = text(value, path, repair)?;
     if text.0.is_empty() {
         return Err(bad_field(path, "is empty; send who is counted"));
     }
-    Ok(Part(text))
+    Ok(text)
 }
 
 /// Who means 1 may leave it out.
@@ -149,4 +166,17 @@ fn cost(value: &RawValue, path: &str, least: u64) -> Result<u64, Problem> {
         return Err(bad_field(path, &fault));
     }
     super::field::cost(value, path, least)
+}
+
+/// A request that no rule can be asked about.
+fn rejected(rejected: &Rejected, at: Place) -> Problem {
+    match rejected.kind() {
+        Rejection::Unknown => {
+            let fault = "is missing, and a rule counts by it; send the address of who is connected";
+            bad_field(&at.within("request").field("ip"), fault)
+        }
+        Rejection::Malformed => {
+            bad_field(&at.field("request"), &format!("cannot be decided: {rejected}"))
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 /// What the program said, and how it ended.
-fn said(args: &[&str]) -> (String, i32) {
+pub(crate) fn said(args: &[&str]) -> (String, i32) {
     let output = output(args);
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(text).expect("it speaks UTF-8");
@@ -235,10 +235,13 @@ fn a_cost_that_is_none_is_told_the_range() {
 /// Method: compare the help of the program and of each command.
 #[test]
 fn help_is_what_the_golden_files_say() {
-    let table: [(&[&str], &str); 3] = [
+    let table: [(&[&str], &str); 6] = [
         (&["--help"], "help.txt"),
         (&["serve", "--help"], "help-serve.txt"),
         (&["check", "--help"], "help-check.txt"),
+        (&["init", "--help"], "help-init.txt"),
+        (&["validate", "--help"], "help-validate.txt"),
+        (&["explain", "--help"], "help-explain.txt"),
     ];
     for (args, golden) in table {
         let (text, code) = said(args);

@@ -23,7 +23,10 @@ pub(crate) fn command() -> Command {
 
 /// The command without the program's settings in its environment.
 pub(crate) fn clean(mut command: Command) -> Command {
-    command.env_remove("RATEKEEPER_LISTEN").env_remove("RATEKEEPER_URL").stdin(Stdio::null());
+    for name in ["CONFIG", "LISTEN", "STORE", "URL"] {
+        command.env_remove(format!("RATEKEEPER_{name}"));
+    }
+    command.stdin(Stdio::null());
     command
 }
 
@@ -65,8 +68,8 @@ impl Program {
         let (banner, out) = receiver.recv_timeout(DEADLINE).expect("it speaks before the deadline");
         let listening = banner.iter().find_map(|line| line.strip_prefix("listening on  http://"));
         let address = listening.and_then(|address| address.parse().ok());
-        let errors: Vec<String> = program.err.try_iter().collect();
-        assert!(address.is_some(), "no address in {banner:?}, {errors:?}");
+        let errors = || program.err.try_iter().collect::<Vec<String>>();
+        assert!(address.is_some(), "no address in {banner:?}, {:?}", errors());
         program.address = address.unwrap_or(program.address);
         (program.banner, program.out) = (banner, Some(out));
         program

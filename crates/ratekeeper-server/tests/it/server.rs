@@ -3,6 +3,7 @@
 //! Invariant: it is over when the value is dropped.
 
 use ratekeeper::limiter::{Builder, HOLD_TIME, HOLDS_MAX};
+use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
@@ -57,6 +58,13 @@ impl Server {
             .and_then(|builder| builder.rule("exports", Limit::concurrent(4)))
             .and_then(|builder| builder.rule("tokens", window));
         Server::of(builder.expect("these are rules"), holds, Bounds::default())
+    }
+
+    /// By the rules of a file that names no others.
+    pub(crate) fn by(text: &str) -> Server {
+        let file = RuleFile::parse(text).unwrap_or_else(|faults| panic!("{faults}"));
+        let builder = Limiter::from_file(file).expect("its store is memory");
+        Server::of(builder, Holds::default(), Bounds::default())
     }
 
     /// With rules of its own.

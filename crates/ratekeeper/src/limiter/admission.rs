@@ -7,7 +7,10 @@ mod after;
 #[cfg(feature = "redis")]
 mod far;
 mod line;
+mod prepared;
 mod reserve;
+
+pub use prepared::Prepared;
 
 use super::hold::Hold;
 use super::release::Release;

@@ -2,11 +2,11 @@
 //!
 //! Invariant: as for any request, all rules that are enforced hold, or none does.
 
-use super::Admission;
+use super::{Admission, Prepared};
 use crate::decision::Decisions;
 use crate::limiter::hold::Reserve;
 use crate::limiter::holds::Reserved;
-use crate::limiter::select::{ANYONE, Selected, View};
+use crate::limiter::select::Selected;
 use crate::limiter::{HoldsFull, Limiter};
 use crate::request::{Rejected, Request};
 
@@ -18,24 +18,28 @@ impl Limiter {
         &self,
         request: &Request<'_>,
     ) -> Result<Result<Reserved, HoldsFull>, Rejected> {
-        let (selected, sheet) = {
-            let release = self.0.rules.load();
-            let view = View::new(&self.0, &release, request, ANYONE)?;
-            (view.select()?, release.sheet())
-        };
+        let prepared = self.prepare(request)?;
+        Ok(prepared.reserve().await)
+    }
+}
+
+impl Prepared {
+    /// Reserves it, as [`Limiter::reserve`] does.
+    pub async fn reserve(self) -> Result<Reserved, HoldsFull> {
+        let Prepared { limiter, selected, sheet } = self;
         let Selected { enforced, slots, closed, .. } = selected;
         if closed {
             let Admission { decisions, .. } = Admission::closed(&slots, sheet);
-            return Ok(Ok(Reserved::new(decisions, None)));
+            return Ok(Reserved::new(decisions, None));
         }
         #[cfg(feature = "redis")]
-        if self.0.shared.is_some() {
-            return Ok(self.0.reserve_far(enforced, sheet).await);
+        if limiter.shared.is_some() {
+            return limiter.reserve_far(enforced, sheet).await;
         }
-        let reserved = Reserve { limiter: &self.0, rules: enforced, units: 0 }.by_name().await;
-        Ok(reserved.map(|reserved| {
+        let reserved = Reserve { limiter: &limiter, rules: enforced, units: 0 }.by_name().await;
+        reserved.map(|reserved| {
             let results = reserved.rules().to_vec();
             Reserved::new(Decisions::new(results, sheet.version), reserved.hold())
-        }))
+        })
     }
 }

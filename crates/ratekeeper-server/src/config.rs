@@ -1,0 +1,147 @@
+//! Rule files on disk: one, or a folder of them, with the files that they name.
+//!
+//! Invariant: whatever the path leads to, what is read is bounded: regular files, so many, so large in
+//! all. A set of files that is read makes sense; of one that is not, every fault is told with its place
+//! and its repair.
+
+mod files;
+
+pub use files::SECRET_MAX;
+pub(crate) use files::bytes;
+
+use ratekeeper::rule::file::{FileErrors, RuleFile, Source};
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How names of rule files in a folder end.
+pub const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// A rule file, or a folder of them, as it was meant.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What it says.
+    pub file: RuleFile,
+    /// Where it is, as it was named.
+    pub path: PathBuf,
+    /// The folder that names of files in it start from.
+    folder: PathBuf,
+}
+
+impl Config {
+    /// Reads the file, or the folder, at this path, and what is named there.
+    pub fn read(path: &Path) -> Result<Config, Faults> {
+        let mut room = files::BYTES_MAX;
+        let (names, folder) = files::listed(path)?;
+        let mut sources = Vec::with_capacity(names.len());
+        let mut faults = Vec::new();
+        for name in names {
+            match files::text(&name, room) {
+                Ok(text) => {
+                    room -= text.len();
+                    sources.push(Source { name: shown(&name), text });
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(Faults { listed: faults, more: 0 });
+        }
+        let open = |name: &str| bytes(&folder.join(name), files::BYTES_MAX);
+        let file = RuleFile::read(&sources, &open)?;
+        Ok(Config { file, path: path.to_owned(), folder })
+    }
+
+    /// Where a file is that is named there.
+    pub(crate) fn named(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// What it says that this version does not serve yet.
+    pub fn unserved(&self) -> Vec<&'static str> {
+        let settings = &self.file.settings;
+        let said = [
+            ("listen.admin", settings.listen.admin.is_some()),
+            ("listen.grpc", settings.listen.grpc.is_some()),
+            ("listen.resp", settings.listen.resp.is_some()),
+            ("gateway", settings.gateway.is_some()),
+            ("admin", settings.admin_token_file.is_some()),
+            ("state_dir", settings.state_dir.is_some()),
+            ("rules_from", settings.rules_from_redis),
+            ("switch_file", settings.switch_file.is_some()),
+        ];
+        said.into_iter().filter(|(_, is_said)| *is_said).map(|(name, _)| name).collect()
+    }
+}
+
+/// A path as texts show it.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// One fault, with its place and its repair.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The character in its line, from 1.
+    pub column: u32,
+    /// What is wrong.
+    pub fault: String,
+    /// What to do about it.
+    pub repair: String,
+}
+
+impl Fault {
+    /// A fault of a file as a whole.
+    fn of(path: &Path, fault: impl Into<String>, repair: impl Into<String>) -> Fault {
+        let (fault, repair) = (fault.into(), repair.into());
+        Fault { file: shown(path), line: 1, column: 1, fault, repair }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { file, line, column, fault, repair } = self;
+        write!(f, "{file}:{line}:{column}: {fault}; {repair}")
+    }
+}
+
+/// Every fault of a set of files; of very many, the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// Those that are told.
+    pub listed: Vec<Fault>,
+    /// How many there are beyond those.
+    pub more: usize,
+}
+
+impl Faults {
+    /// One line for each.
+    pub fn lines(&self) -> Vec<String> {
+        let each = self.listed.iter().map(ToString::to_string);
+        let more = (self.more > 0).then(|| format!("and {} more", self.more));
+        each.chain(more).collect()
+    }
+}
+
+impl From<Fault> for Faults {
+    fn from(fault: Fault) -> Faults {
+        Faults { listed: vec![fault], more: 0 }
+    }
+}
+
+impl From<FileErrors> for Faults {
+    fn from(errors: FileErrors) -> Faults {
+        let each = errors.iter().cloned().map(|error| Fault {
+            file: error.file,
+            line: error.line,
+            column: error.column,
+            fault: error.fault,
+            repair: error.repair,
+        });
+        Faults { listed: each.collect(), more: errors.more() }
+    }
+}
