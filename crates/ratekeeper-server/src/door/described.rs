@@ -121,13 +121,19 @@ fn address(value: &RawValue, path: &str) -> Result<IpAddr, Problem> {
 
 /// The lines of all header fields, in order.
 fn lines(value: &RawValue, at: Place) -> Result<Vec<Line<'_>>, Problem> {
-    let path = at.field("headers");
+    let whole = at.field("headers");
     let repair = "send an object of names and values";
     let (mut lines, mut bytes) = (Vec::new(), 0);
     let at = at.within("request.headers");
-    for (name, value) in object(value, &path, repair)? {
+    for (name, value) in object(value, &whole, repair)? {
+        if name.0.is_empty() {
+            return Err(bad_field(
+                &whole,
+                "has a field without a name; send letters, digits and `-`",
+            ));
+        }
         let path = at.field(quoted(&name.0));
-        if name.0.is_empty() || !name.0.bytes().all(is_token_byte) {
+        if !name.0.bytes().all(is_token_byte) {
             let fault = "is no name of a header field; send letters, digits and `-`";
             return Err(bad_field(&path, fault));
         }
@@ -137,18 +143,14 @@ fn lines(value: &RawValue, at: Place) -> Result<Vec<Line<'_>>, Problem> {
         }
         if lines.len() > HEADERS_MAX {
             let fault = format!("has more than {HEADERS_MAX} lines; send fewer");
-            return Err(bad_field(&at_headers(at), &fault));
+            return Err(bad_field(&whole, &fault));
         }
         if bytes > HEADER_BYTES_MAX {
             let fault = format!("is larger than {HEADER_BYTES_MAX} bytes; send less");
-            return Err(bad_field(&at_headers(at), &fault));
+            return Err(bad_field(&whole, &fault));
         }
     }
     Ok(lines)
-}
-
-fn at_headers(at: Place) -> String {
-    at.within("request").field("headers")
 }
 
 /// One line, or several.

@@ -104,6 +104,6 @@ fn a_named_file_that_is_not_good_is_told() {
     other.write("secrets/keys.yaml", "- {id: k1, owner: acme, hash: test-key-of-acme}");
     other.write("secrets/public.pem", "no key");
     let told = validate(&other);
-    assert!(told.contains("secrets/keys.yaml:1:30: `hash` is not a hash of SHA-256; "), "{told}");
+    assert!(told.contains("secrets/keys.yaml:1:31: `hash` is not a hash of SHA-256; "), "{told}");
     assert!(!told.contains("test-key-of-acme"), "no key is shown: {told}");
 }

@@ -220,6 +220,22 @@ fn a_url_that_cannot_be_asked_is_told_with_its_fault() {
     }
 }
 
+/// Goal: the tier is asked for, and an unknown one has the limits of the first.
+/// Method: a rule with limits by tier.
+#[test]
+fn a_check_is_by_the_limits_of_its_tier() {
+    let server = Server::by(
+        "{tiers: [free, pro], rules: [{id: api, key: user, limit: {free: 5/minute, pro: 9/minute}}]}",
+    );
+    let url = server.url();
+    let ask = |key: &str, flags: &[&str]| {
+        said(&[&["check", "api", key, "--url", &url], flags].concat()).0
+    };
+    assert_eq!(ask("a", &[]), "allowed by api, 4 of 5 left\n");
+    assert_eq!(ask("b", &["--tier", "pro"]), "allowed by api, 8 of 9 left\n");
+    assert_eq!(ask("c", &["--tier", "none"]), "allowed by api, 4 of 5 left\n");
+}
+
 /// Goal: a cost that is no cost is refused before anything is asked.
 /// Method: a table of costs; the server is not there.
 #[test]

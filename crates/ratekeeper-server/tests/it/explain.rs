@@ -13,8 +13,16 @@ identity: {trusted_proxies: [10.0.0.0/8]}
 tiers: [free, pro]
 exempt: [{path: /healthz}]
 rules:
-  - {id: api, match: {path: '/api/**', except: [/api/status]}, key: {first: [user, ip]}, limit: {free: [60/minute, 5000/day], pro: 600/minute burst 100}}
-  - {id: writes, match: {methods: [POST], host: '*.example.com'}, key: [ip, route], limit: 5/second, algorithm: leaky_bucket, mode: shaping}
+  - id: api
+    match: {path: '/api/**', except: [/api/status]}
+    key: {first: [user, ip]}
+    limit: {free: [60/minute, 5000/day], pro: 600/minute burst 100}
+  - id: writes
+    match: {methods: [POST], host: '*.example.com'}
+    key: [ip, route]
+    limit: 5/second
+    algorithm: leaky_bucket
+    mode: shaping
   - {id: watched, match: {headers: {X-Kind: a}}, key: global, limit: 4 concurrent, rollout: shadow}
   - {id: closed, match: {path: /closed}, deny: true}
   - {id: tokens, match: {path: /chat}, key: ip, limit: 100/minute, cost: {header: X-Tokens, max: 50}}
@@ -60,7 +68,8 @@ fn a_request_is_explained_in_lines() {
 fn a_request_is_explained_in_json() {
     let folder = Folder::of(&[(
         "rules.yaml",
-        "rules: [{id: api, match: {path: '/api/*'}, key: ip, limit: 5/minute}, {id: b, match: {methods: [PUT]}, deny: true}]",
+        "rules: [{id: api, match: {path: '/api/*'}, key: ip, limit: 5/minute},
+                 {id: b, match: {methods: [PUT]}, deny: true}]",
     )]);
     let config = folder.path("rules.yaml");
     let (told, code) = said(&["explain", "GET", "/api/x", "--config", &config, "--json"]);

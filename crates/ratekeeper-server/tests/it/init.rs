@@ -39,7 +39,7 @@ fn the_starter_is_fine_and_the_next_steps_work() {
         let script = step.replacen("ratekeeper", crate::program::PATH, 1);
         let mut shell = crate::program::clean(std::process::Command::new("sh"));
         let shell = shell.args(["-c", &script]).current_dir(folder.as_path());
-        assert!(shell.status().expect("a shell runs").success(), "{step}");
+        assert!(shell.output().expect("a shell runs").status.success(), "{step}");
     }
     let path = folder.path("my rules.yaml");
     let mut serve = command();

@@ -62,7 +62,7 @@ impl Server {
 
     /// By the rules of a file that names no others.
     pub(crate) fn by(text: &str) -> Server {
-        let file = RuleFile::parse(text).unwrap_or_else(|faults| panic!("{faults}"));
+        let file = RuleFile::parse(text).expect("the file is fine");
         let builder = Limiter::from_file(file).expect("its store is memory");
         Server::of(builder, Holds::default(), Bounds::default())
     }

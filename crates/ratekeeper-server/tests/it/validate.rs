@@ -74,7 +74,8 @@ fn a_path_that_leads_to_no_rule_file_is_told() {
         ),
         (
             "empty",
-            "empty:1:1: there is no rule file in this folder; add one with a name that ends in `.yaml`, `.yml` or `.json`",
+            "empty:1:1: there is no rule file in this folder; add one with a name that ends in \
+             `.yaml`, `.yml` or `.json`",
         ),
         ("pipe.yaml", "pipe.yaml:1:1: this is not a regular file; name a file or a folder"),
         ("bytes.yaml", "bytes.yaml:2:8: this is not text in UTF-8; save the file as UTF-8"),

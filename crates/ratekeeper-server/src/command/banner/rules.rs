@@ -14,7 +14,7 @@ pub(super) const RULES_SHOWN: usize = 20;
 const TIERS_SHOWN: usize = 5;
 
 /// Texts wider than this put what follows them out of line.
-const WIDTH_MAX: usize = 32;
+const WIDTH_MAX: usize = 48;
 
 /// The lines of a set of rules.
 pub(super) fn lines(set: &RuleSet) -> Vec<String> {
@@ -82,7 +82,9 @@ pub(super) fn manner(rule: &RuleSpec) -> String {
     if limits.iter().any(|limit| limit.is_shaping()) {
         said.push("shaping".into());
     }
-    said.extend(key(&rule.key).map(|key| format!("by {key}")));
+    if rule.limits != Limits::Closed {
+        said.extend(key(&rule.key));
+    }
     match rule.rollout {
         Rollout::Off => said.push("off".into()),
         Rollout::Shadow => said.push("in shadow".into()),
@@ -98,12 +100,15 @@ pub(super) fn manner(rule: &RuleSpec) -> String {
 
 /// Who is counted; `None` if that is up to who asks.
 fn key(key: &KeySpec) -> Option<String> {
+    if matches!(&key.parts[..], [part] if part[..] == [KeyKind::Global]) {
+        return Some("all together".into());
+    }
     let part = |kinds: &Vec<KeyKind>| {
         let kinds: Option<Vec<String>> = kinds.iter().map(kind).collect();
         kinds.map(|kinds| kinds.join(" or "))
     };
     let parts: Option<Vec<String>> = key.parts.iter().map(part).collect();
-    parts.map(|parts| parts.join(" and "))
+    parts.map(|parts| format!("by {}", parts.join(" and ")))
 }
 
 fn kind(kind: &KeyKind) -> Option<String> {
@@ -117,7 +122,7 @@ fn kind(kind: &KeyKind) -> Option<String> {
         KeyKind::Path => "path".into(),
         KeyKind::Method => "method".into(),
         KeyKind::Host => "host".into(),
-        KeyKind::Global => "all together".into(),
+        KeyKind::Global => "global".into(),
         KeyKind::Header(name) => format!("header:{name}"),
         KeyKind::Claim(name) => format!("claim:{name}"),
         KeyKind::Descriptor(name) => format!("descriptor:{name}"),

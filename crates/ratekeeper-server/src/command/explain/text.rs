@@ -29,13 +29,17 @@ pub(super) fn human(explained: &Explanation, args: &Explain) -> String {
     let all = explained.rules.len();
     lines.push(row("rules", &format!("{applies} of {all} apply")));
     let width = explained.rules.iter().map(|rule| rule.rule.len()).max().unwrap_or(0);
+    // A rule that applies has room around it; the others are a list.
+    let mut room = true;
     for rule in &explained.rules {
         let id = &rule.rule;
+        let before = if room || rule.why_not.is_none() { "\n" } else { "" };
+        room = rule.why_not.is_none();
         if let Some(why) = &rule.why_not {
-            lines.push(format!("\n{id:<width$}  does not apply: {}", plain(why)));
+            lines.push(format!("{before}{id:<width$}  does not apply: {}", plain(why)));
             continue;
         }
-        lines.push(format!("\n{id:<width$}  applies, {}", mode(rule.mode)));
+        lines.push(format!("{before}{id:<width$}  applies, {}", mode(rule.mode)));
         for (name, text) in details(rule) {
             lines.push(format!("{:<width$}  {name:<6} {text}", ""));
         }
@@ -72,11 +76,9 @@ fn details(rule: &Explained) -> Vec<(&'static str, String)> {
         let shaping = if limit.is_shaping() { ", shaping" } else { "" };
         details.push(("limit", format!("{limit}{}{shaping}", algorithm.unwrap_or_default())));
     }
-    let text = match figures(left) {
-        (Some(limit), Some(remaining)) => format!("{remaining} of {limit}"),
-        _ => "unlimited".into(),
-    };
-    details.push(("left", text));
+    if let (Some(limit), Some(remaining)) = figures(left) {
+        details.push(("left", format!("{remaining} of {limit}")));
+    }
     if rule.cost != 1 {
         details.push(("cost", rule.cost.to_string()));
     }
