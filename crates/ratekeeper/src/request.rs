@@ -61,8 +61,9 @@ impl fmt::Debug for Request<'_> {
     }
 }
 
-/// Header fields, wherever they come from.
-pub trait Headers {
+/// Header fields, wherever they come from. They can be read from any thread, so that whoever waits for a
+/// decision may be moved to another.
+pub trait Headers: Sync {
     /// Hands over the value of each line of this name, in order. Names are given in lower case, and
     /// compared without case.
     fn each<'a>(&'a self, name: &str, found: &mut dyn FnMut(&'a [u8]));
@@ -72,7 +73,7 @@ pub trait Headers {
 }
 
 /// Pairs of names and values.
-impl<N: AsRef<str>, V: AsRef<[u8]>> Headers for [(N, V)] {
+impl<N: AsRef<str> + Sync, V: AsRef<[u8]> + Sync> Headers for [(N, V)] {
     fn each<'a>(&'a self, name: &str, found: &mut dyn FnMut(&'a [u8])) {
         let own = self.iter().filter(|(own, _)| own.as_ref().eq_ignore_ascii_case(name));
         own.for_each(|(_, value)| found(value.as_ref()));
@@ -83,7 +84,7 @@ impl<N: AsRef<str>, V: AsRef<[u8]>> Headers for [(N, V)] {
     }
 }
 
-impl<T, const N: usize> Headers for [T; N]
+impl<T: Sync, const N: usize> Headers for [T; N]
 where
     [T]: Headers,
 {
@@ -96,7 +97,7 @@ where
     }
 }
 
-impl<T> Headers for Vec<T>
+impl<T: Sync> Headers for Vec<T>
 where
     [T]: Headers,
 {

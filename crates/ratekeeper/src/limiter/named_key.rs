@@ -59,6 +59,12 @@ impl fmt::Display for AskError {
             AskError::Parts { given, wanted: 1 } => {
                 write!(f, "the key has {given} parts, and the rule counts by one; give one")
             }
+            AskError::Parts { given: 1, wanted } => {
+                write!(
+                    f,
+                    "the key has one part, and the rule counts by {wanted}; give a list of {wanted}"
+                )
+            }
             AskError::Parts { given, wanted } => {
                 write!(
                     f,

@@ -159,6 +159,8 @@ impl KeySpec {
                 KeyKind::Ip if address.is_some() => {
                     address.into_iter().for_each(|address| key.address(network(address)));
                 }
+                // All are counted together, whatever they are called.
+                KeyKind::Global => key.part(&KeyKind::Global, b""),
                 // What is no address is nobody's; its bytes could be those of one.
                 KeyKind::Ip => key.part(&KeyKind::Given, value.as_bytes()),
                 kind => key.part(kind, value.as_bytes()),

@@ -117,3 +117,20 @@ fn get(path: &str) -> Request<'_> {
 fn by(user: &str) -> Request<'_> {
     Request { user: Some(user), ..get("/") }
 }
+
+/// Goal: whoever waits for a decision can be moved to another thread, as servers do.
+/// Method: the futures are handed to what takes only such; another kind would not compile.
+#[test]
+fn decisions_can_be_awaited_on_any_thread() {
+    fn moves<T: Send>(future: T) -> T {
+        future
+    }
+    let limiter = Limiter::memory().rule("api", "2/minute").unwrap().build();
+    let fields = [("x-a", "1")];
+    let request =
+        Request { headers: &fields, peer: Some([192, 0, 2, 7].into()), ..Request::new("GET", "/") };
+    assert!(block_on(moves(limiter.admit(&request))).unwrap().is_allowed());
+    assert_eq!(block_on(moves(limiter.check(&request))).unwrap().remaining(), 0);
+    assert!(block_on(moves(limiter.explain(&request))).unwrap().rules[0].why_not.is_none());
+    assert!(block_on(moves(limiter.reserve(&request))).unwrap().unwrap().is_refused());
+}
