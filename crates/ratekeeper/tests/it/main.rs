@@ -7,6 +7,9 @@
 
 mod one_key;
 
+mod docs;
+#[cfg(feature = "tower")]
+mod examples;
 mod fields;
 mod holding;
 mod identity;
