@@ -62,4 +62,7 @@ pub mod outage {
 #[doc = include_str!("../../../docs/algorithms.md")]
 #[doc = include_str!("../../../docs/waiting.md")]
 #[cfg_attr(feature = "redis", doc = include_str!("../../../docs/redis.md"))]
+#[cfg_attr(all(feature = "cel", feature = "yaml"), doc = include_str!("../../../docs/rules.md"))]
+#[cfg_attr(all(feature = "jwt", feature = "yaml"), doc = include_str!("../../../docs/identity.md"))]
+#[cfg_attr(all(feature = "axum", feature = "yaml"), doc = include_str!("../../../docs/middleware.md"))]
 struct Pages;
