@@ -6,11 +6,12 @@
 //! Stop Redis, and call again: reading goes on, each server with its share of the limit, and orders,
 //! which must not go uncounted, are answered with 503 until it is back.
 
+use axum::Router;
 use axum::extract::Request;
+use axum::http::{HeaderValue, header::AUTHORIZATION};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Router, http::header::AUTHORIZATION};
 use ratekeeper::layer::{RateLimitLayer, Seen};
 use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Limiter, RedisConfig};
@@ -63,7 +64,7 @@ struct Account {
 
 /// Stands in for your own authentication.
 async fn authenticate(mut request: Request, next: Next) -> Response {
-    let account = match request.headers().get(AUTHORIZATION).map(|value| value.as_bytes()) {
+    let account = match request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes) {
         Some(b"Bearer pro-key") => Some(Account { name: "acme", tier: "pro" }),
         Some(b"Bearer free-key") => Some(Account { name: "alice", tier: "free" }),
         _ => None,

@@ -77,7 +77,7 @@ fn links_lead_to_files() {
 
 #[cfg(feature = "yaml")]
 mod files {
-    use super::{page, pages};
+    use super::page;
     use ratekeeper::rule::file;
     use std::collections::BTreeSet;
 
@@ -100,9 +100,10 @@ mod files {
 
     /// Goal: every rule file in the pages can be copied and used.
     /// Method: each block of YAML is read; one that begins with `# name` is a file that others name.
-    #[cfg(all(feature = "cel", feature = "jwt"))]
     #[test]
+    #[cfg(all(feature = "cel", feature = "jwt"))]
     fn every_rule_file_in_the_pages_is_read() {
+        use super::pages;
         use ratekeeper::rule::file::{RuleFile, Source};
         use std::io::{Error, ErrorKind};
 
