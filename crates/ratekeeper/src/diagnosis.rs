@@ -66,8 +66,8 @@ impl fmt::Display for Diagnosis {
             ),
             Diagnosis::NoUser(rule) => write!(
                 f,
-                "rule `{rule}` counts by user, API key or claim, and nothing here finds one out, so `on_missing` always \
-                 decides; use `RateLimitLayer::user`, or configure `identity`"
+                "rule `{rule}` counts by user, API key or claim, and nothing here finds one out, so \
+                 `on_missing` always decides; use `RateLimitLayer::user`, or configure `identity`"
             ),
             Diagnosis::Silent => f.write_str(
                 "a trusted proxy sent a request without the header field that says for whom, so the proxy itself was \

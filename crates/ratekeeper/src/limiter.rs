@@ -5,6 +5,7 @@
 //! went wrong when the limiter was built.
 
 mod build;
+mod asked;
 mod compile;
 mod release;
 mod switches;
@@ -50,16 +51,15 @@ pub(crate) use select::ANYONE;
 pub use switches::Switch;
 pub use wait::{Wait, Waiting};
 
-use crate::clock::{Clock, Watcher};
-use crate::decision::{Decision, Decisions, Label, RuleResult};
+use crate::clock::Clock;
+use crate::decision::{Decision, Decisions, RuleResult};
 use crate::key::{Key, Secret, Who};
-use crate::limit::Limit;
 use crate::name::{HoldId, PermitId};
+use crate::store::Charge;
 use crate::store::memory::{Memory, MemoryStats};
-use crate::store::{Charge, Meter};
 use crate::sync::Mutex;
 use arc_swap::ArcSwap;
-use compile::Manner;
+use asked::{Asked, Compiled, charges};
 use holds::Holds;
 use leases::Leases;
 use queue::Queues;
@@ -100,27 +100,6 @@ struct Inner {
     queues: Queues,
     leases: Leases,
     holds: Holds,
-}
-
-/// A rule, ready to run: one meter for each limit; none if it is unlimited.
-struct Compiled {
-    label: Arc<Label>,
-    meters: Vec<Meter>,
-    /// Whether all its limits are rates under which what is admitted passes at once.
-    plain: bool,
-    limits: Box<[Limit]>,
-    manner: Manner,
-    /// What this server may admit by itself while the shared store is away.
-    #[cfg(feature = "redis")]
-    share: shared::Share,
-}
-
-/// A rule, the key that is asked under it, and what it is charged.
-#[derive(Clone)]
-struct Asked {
-    rule: Arc<Compiled>,
-    who: Who,
-    cost: u64,
 }
 
 impl Limiter {
@@ -223,7 +202,9 @@ impl Limiter {
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        let release = self.0.rules.load();
+        let rules: Vec<&str> = release.entries.iter().map(|entry| &*entry.spec.id).collect();
+        f.debug_struct("Limiter").field("rules", &rules).finish_non_exhaustive()
     }
 }
 
@@ -303,37 +284,5 @@ impl Inner {
         };
         decisions.iter().for_each(|decision| self.observe(rule, decision, cost));
         decisions
-    }
-}
-
-impl Compiled {
-    /// The rule's id.
-    fn id(&self) -> &Arc<str> {
-        &self.label.id
-    }
-
-    /// A charge for each limit.
-    fn charges(&self, fingerprint: u64, cost: u64) -> impl Iterator<Item = Charge<'_>> {
-        self.meters.iter().map(move |meter| Charge::new(meter, fingerprint, cost))
-    }
-}
-
-/// A charge for each limit of each rule.
-fn charges(rules: &[Asked]) -> Vec<Charge<'_>> {
-    rules.iter().flat_map(|asked| asked.rule.charges(asked.who.local, asked.cost)).collect()
-}
-
-/// When time is moved by hand, those are woken whose time has come.
-impl Watcher for Inner {
-    fn moved(&self) {
-        self.queues.turn(self.clock.now());
-    }
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let release = self.rules.load();
-        let rules: Vec<&str> = release.entries.iter().map(|entry| &*entry.spec.id).collect();
-        f.debug_struct("Limiter").field("rules", &rules).finish_non_exhaustive()
     }
 }

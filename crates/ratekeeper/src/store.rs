@@ -3,6 +3,7 @@
 //! A store makes the algorithms atomic and knows nothing else about them. Invariant: if one bucket
 //! of a request refuses, no bucket of it changes.
 
+mod former;
 #[cfg(feature = "redis")]
 mod guard;
 pub(crate) mod memory;
@@ -18,6 +19,7 @@ use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::{Algorithm, Verdict};
 use crate::decision::{Decision, Source};
 use crate::limit::{Concurrent, Mode, Rate, Shape};
+use former::Former;
 
 /// One bucket of a request, and what to charge it.
 #[derive(Clone, Copy)]
@@ -59,18 +61,6 @@ impl<'a> Charge<'a> {
     /// The meter's; see [`Meter::hold`].
     pub(crate) fn hold(&self) -> Option<u64> {
         self.meter.hold()
-    }
-
-    /// A look at the buckets of the same key under rates that the limit had before.
-    fn formers(&self, now: u64) -> impl Iterator<Item = Charge<'a>> {
-        let fingerprint = self.bucket ^ self.meter.salt;
-        let formers = self.meter.former.iter().filter(move |former| former.until > now);
-        formers.map(move |former| Charge::new(&former.meter, fingerprint, 0))
-    }
-
-    /// What this bucket holds of what the same key has used under another rate.
-    fn carried(&self, former: &Charge<'_>, arrival: Arrival, now: u64) -> Option<Arrival> {
-        Some(self.meter.bucket()?.carry(former.meter.bucket()?, arrival, now))
     }
 
     /// A look at the same bucket, which charges nothing.
@@ -184,10 +174,6 @@ impl Receipt {
     }
 }
 
-/// Rates of a limit that are remembered: who changes it more often than that before a key is asked for
-/// again, forgets the oldest.
-const FORMERS: usize = 4;
-
 /// The algorithm of one limit of one rule, ready to run.
 #[derive(Debug)]
 pub(crate) struct Meter {
@@ -206,14 +192,6 @@ pub(crate) struct Meter {
     name: u128,
     /// Under which rates what is used now may still be kept, the latest first.
     former: Vec<Former>,
-}
-
-/// A rate that a limit had before: what its bucket holds is brought over when the key is next asked for.
-#[derive(Debug)]
-struct Former {
-    meter: Meter,
-    /// The tick from which on no bucket of it can hold anything.
-    until: u64,
 }
 
 #[derive(Debug)]
@@ -271,29 +249,6 @@ impl Meter {
             Kind::Shaping(shaping) => Some(shaping.bucket()),
             _ => None,
         }
-    }
-
-    /// Brings over what keys have used under another rate of the same limit, which was in force until
-    /// now.
-    pub(crate) fn follow(&mut self, other: &Meter, now: u64) {
-        let of = |meter: &Meter, bucket: &Bucket| Meter {
-            kind: Kind::Bucket(*bucket),
-            former: Vec::new(),
-            ..*meter
-        };
-        if self.salt != other.salt
-            && let Some(bucket) = other.bucket()
-        {
-            // A full bucket and a debt as large, and a tick for its parts.
-            let until = now + 2 * bucket.time_of_full().tick + 2;
-            self.former.push(Former { meter: of(other, bucket), until });
-        }
-        for Former { meter, until } in other.former.iter().filter(|former| former.until > now) {
-            if let Some(bucket) = meter.bucket().filter(|_| meter.salt != self.salt) {
-                self.former.push(Former { meter: of(meter, bucket), until: *until });
-            }
-        }
-        self.former.truncate(FORMERS);
     }
 
     /// Ticks that a permit of this meter with an identity is held; `None` if it gives no permits.

@@ -5,7 +5,7 @@
 //! Invariant: `at` is no later than the first one who has to be woken, once the keeper sleeps.
 
 use super::Inner;
-use crate::clock::Clock;
+use crate::clock::{Clock, Watcher};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
@@ -150,5 +150,18 @@ impl Drop for Keeper {
         }
         alarm.kept.store(false, Ordering::SeqCst);
         inner.queues.wake_everyone();
+    }
+}
+
+/// When time is moved by hand, those are woken whose time has come.
+impl Watcher for Inner {
+    fn moved(&self) {
+        self.queues.turn(self.clock.now());
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Limiter")
     }
 }

@@ -9,6 +9,7 @@ mod cluster;
 mod config;
 mod connect;
 mod error;
+mod former;
 mod link;
 mod name;
 mod records;
@@ -33,7 +34,7 @@ use crate::decision::{Decision, Source};
 use ::redis::Value;
 use ask::Seen;
 use link::Probe;
-use request::{Left, Request};
+use request::Request;
 use script::{Part, Scripts};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -56,13 +57,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) patience: u64,
 }
 
-impl<'a> Ask<'a> {
-    /// The same key under rates that the limit had before.
-    pub(crate) fn formers(&self, now: u64) -> impl Iterator<Item = Ask<'a>> {
-        let ask = *self;
-        self.charge.formers(now).map(move |charge| Ask { charge, ..ask })
-    }
-
+impl Ask<'_> {
     pub(crate) fn tag(&self) -> Tag {
         Tag::of(self.who)
     }
@@ -147,16 +142,6 @@ impl Redis {
             request.give_back().await;
         }
         done.map(|()| request.answer(asks))
-    }
-
-    /// Puts what a key has used under a former rate to its own name, unless another server has.
-    async fn bring_over(&self, left: &Left<'_>, given: u64) -> Result<(), StoreError> {
-        let Left { ask, former, held, now } = left;
-        let Some(arrival) = ask.charge.carried(&former.charge, *held, *now) else { return Ok(()) };
-        let mut call = Call::new(false, ask.tag(), given, self.deadline());
-        call.add(Part::Former, self.name(ask), ask::brought(arrival));
-        call.add(Part::Plain, self.name(former), ask::forget());
-        self.run(&mut call).await.map(|_| ())
     }
 
     /// Gives something back to buckets, or charges them without asking: for each, whether there was

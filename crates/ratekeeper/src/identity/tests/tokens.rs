@@ -251,8 +251,8 @@ fn claims_are_told_as_text() {
 
 /// Goal: the application goes before the token, the token before the key; the key keeps its id.
 /// Method: a request with all three, then with less and less.
-#[cfg(feature = "yaml")]
 #[test]
+#[cfg(feature = "yaml")]
 fn the_application_goes_before_the_token_and_the_token_before_the_key() {
     let key = ApiKey {
         id: "k".into(),

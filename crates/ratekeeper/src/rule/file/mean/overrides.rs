@@ -9,7 +9,6 @@ use super::super::tree::{Node, Value};
 use super::rule::Draft;
 use super::{Reader, time};
 use crate::rule::{KeyKind, Override};
-use ipnet::IpNet;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -130,9 +129,9 @@ impl Reader<'_> {
         };
         let text = self.long_text(value, "key", VALUE_MAX)?;
         let is_ip = kind == Some(KeyKind::Ip) || alternatives == Some(&[KeyKind::Ip]);
-        if is_ip && text.parse::<IpAddr>().is_err() && text.parse::<IpNet>().is_err() {
+        if is_ip && text.parse::<IpAddr>().is_err() {
             let fault = format!("the rule counts by address, and {} is none", quoted(text));
-            self.fault(value.at, fault, "write one such as `203.0.113.7`");
+            self.fault(value.at, fault, "write a single one, such as `203.0.113.7`");
             return None;
         }
         Some((kind, text.into()))

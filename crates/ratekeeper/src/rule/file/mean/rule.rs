@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Longest condition.
-const WHEN_MAX: usize = 4_096;
+const WHEN_MAX: usize = 1_024;
 
 /// A rule, and how its limits count.
 pub(super) struct Draft {

@@ -106,7 +106,7 @@ shape! {
         /// said.
         may client_ip_header: Text,
         /// How many bits of an IPv6 address are one caller, 64 unless said.
-        may ipv6_prefix: Whole(1, 128),
+        may ipv6_prefix: Whole(32, 128),
         /// API keys that are verified, and who they belong to.
         may api_key: Map(&API_KEY),
         /// Tokens that are verified, and whom they name.
@@ -133,7 +133,7 @@ shape! {
         must owner: Text,
         /// The tier of its owner.
         may tier: Text,
-        /// `sha256:` and the hash of the key in 64 digits from 0 to f; `ratekeeper api-key new`
+        /// `sha256:` and the SHA-256 of the key in 64 digits from 0 to f, as `sha256sum`
         /// writes it.
         must hash: Text,
     }
