@@ -6,22 +6,22 @@ use super::{PROXY, STRANGER, behind, ip};
 use crate::Request;
 use crate::identity::{Caller, Identity};
 use crate::request::Headers;
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 /// Header fields that remember which of them were looked for.
 #[derive(Default)]
-struct Watched(RefCell<Vec<String>>);
+struct Watched(Mutex<Vec<String>>);
 
 impl Headers for Watched {
     fn each<'a>(&'a self, name: &str, found: &mut dyn FnMut(&'a [u8])) {
-        self.0.borrow_mut().push(name.to_owned());
+        self.0.lock().unwrap().push(name.to_owned());
         if name == "x-forwarded-for" {
             found(b"192.0.2.5");
         }
     }
 
     fn names<'a>(&'a self, _found: &mut dyn FnMut(&'a str)) {
-        self.0.borrow_mut().push("names".to_owned());
+        self.0.lock().unwrap().push("names".to_owned());
     }
 }
 
@@ -42,7 +42,7 @@ fn each_header_is_read_once_and_only_when_it_is_asked_for() {
     let (identity, headers) = (all(behind()), Watched::default());
     let request = Request { peer: Some(ip(PROXY)), headers: &headers, ..Request::new("GET", "/") };
     let caller = Caller::new(&identity, &request);
-    assert_eq!(*headers.0.borrow(), Vec::<String>::new());
+    assert_eq!(*headers.0.lock().unwrap(), Vec::<String>::new());
     let mut expected = Vec::new();
     for _ in 0..2 {
         assert_eq!(caller.network(), Ok(ip("192.0.2.5")));
@@ -50,7 +50,7 @@ fn each_header_is_read_once_and_only_when_it_is_asked_for() {
         assert!(caller.is_forwarded());
     }
     expected.push("x-forwarded-for");
-    assert_eq!(*headers.0.borrow(), expected);
+    assert_eq!(*headers.0.lock().unwrap(), expected);
     for _ in 0..2 {
         assert_eq!((caller.user(), caller.tier()), (Ok(None), Ok(None)));
         assert_eq!((caller.api_key(), caller.claim("org")), (Ok(None), Ok(None)));
@@ -61,7 +61,7 @@ fn each_header_is_read_once_and_only_when_it_is_asked_for() {
     if cfg!(feature = "yaml") {
         expected.push("x-api-key");
     }
-    assert_eq!(*headers.0.borrow(), expected);
+    assert_eq!(*headers.0.lock().unwrap(), expected);
 }
 
 /// Goal: whom the application has authenticated is the user, without a look at credentials; an empty
@@ -80,7 +80,7 @@ fn what_the_application_says_goes_first() {
     };
     let caller = Caller::new(&identity, &given);
     assert_eq!((caller.user(), caller.tier()), (Ok(Some("ann")), Ok(Some("pro"))));
-    assert_eq!(*headers.0.borrow(), Vec::<String>::new());
+    assert_eq!(*headers.0.lock().unwrap(), Vec::<String>::new());
     let empty = Request { user: Some(""), tier: Some(""), ..given };
     let caller = Caller::new(&identity, &empty);
     assert_eq!((caller.user(), caller.tier()), (Ok(None), Ok(None)));
