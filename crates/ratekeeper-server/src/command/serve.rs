@@ -44,7 +44,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let text = banner::text(&started).await;
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
-    warn(address, config.as_ref());
+    warn(address, config.as_ref(), &limiter);
     let app = door::router(limiter, bounds.body);
     serve::run(listener, app, bounds, stop).await;
     let _ = writeln!(io::stdout(), "stopped");
@@ -61,7 +61,7 @@ fn limiter(store: &Store, config: Option<&Config>) -> Result<Limiter, Failure> {
 }
 
 /// Says what the operator may not expect.
-fn warn(address: SocketAddr, config: Option<&Config>) {
+fn warn(address: SocketAddr, config: Option<&Config>, limiter: &Limiter) {
     let warn = |text: String| {
         let _ = writeln!(io::stderr(), "warning: {text}");
     };
@@ -69,6 +69,8 @@ fn warn(address: SocketAddr, config: Option<&Config>) {
         let text = "is read and checked, but this version does not serve it yet";
         warn(format!("`{field}` {text}"));
     }
+    // Callers of the check API say by themselves who the user is.
+    limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";
         warn(format!("{address} {text}"));

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ratekeeper::decision::UNLIMITED;
-use ratekeeper::{Decision, Decisions, HoldId, Rule};
+use ratekeeper::{Decision, Decisions, HoldId};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) struct Answer<'a> {
     permit: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hold: Option<String>,
-    results: Outcomes<'a>,
+    results: Vec<Outcome<'a>>,
 }
 
 /// What one rule said.
@@ -49,14 +49,6 @@ struct Outcome<'a> {
     delay: Option<f64>,
     never: bool,
     shadow: bool,
-}
-
-/// What each rule said. The usual answer has one, and takes no memory of its own.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Outcomes<'a> {
-    One([Outcome<'a>; 1]),
-    Several(Vec<Outcome<'a>>),
 }
 
 impl<'a> Outcome<'a> {
@@ -78,26 +70,13 @@ impl<'a> Outcome<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The answer of one rule.
-    pub(super) fn of_rule(rule: &'a Rule, decision: &Decision) -> Answer<'a> {
-        let results = Outcomes::One([Outcome::new(rule.name(), decision, false)]);
-        Answer::new(Some(rule.name()), decision, rule.version(), results)
-    }
-
     /// The answer of all rules that apply; if none does, the request passes.
-    pub(super) fn of_all(decisions: &'a Decisions) -> Answer<'a> {
+    pub(super) fn new(decisions: &'a Decisions) -> Answer<'a> {
+        let (rule, version) = (decisions.rule(), decisions.version());
+        let decision: &Decision = decisions;
         let each = decisions.rules().iter();
         let each = each.map(|result| Outcome::new(result.rule(), result, result.is_shadow()));
-        let results = Outcomes::Several(each.collect());
-        Answer::new(decisions.rule(), decisions, decisions.version(), results)
-    }
-
-    fn new(
-        rule: Option<&'a str>,
-        decision: &Decision,
-        version: u64,
-        results: Outcomes<'a>,
-    ) -> Answer<'a> {
+        let results = each.collect();
         let Outcome { allowed, limit, remaining, retry_after, reset_after, delay, never, .. } =
             Outcome::new("", decision, false);
         Answer {

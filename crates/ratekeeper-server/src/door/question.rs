@@ -8,9 +8,9 @@ use super::field::{Place, bad, bad_field, costs, fields, needed, only, short, te
 use super::written::{ITEMS_MAX, Kind, Text, Written, fault};
 use crate::problem::Problem;
 use axum::http::StatusCode;
-use ratekeeper::limiter::{AskError, Prepared, RuleKey};
+use ratekeeper::limiter::{AskError, Prepared};
 use ratekeeper::request::Rejection;
-use ratekeeper::{Limiter, Rejected, Rule};
+use ratekeeper::{Limiter, Rejected};
 use serde_json::value::RawValue;
 
 /// Most parts of a key. Beyond it: 400.
@@ -25,13 +25,9 @@ pub(super) const EXAMPLE: &str = r#"{"rule":"token-bucket","key":"alice","cost":
 /// The fields of a check.
 const FIELDS: [&str; 5] = ["rule", "key", "cost", "tier", "request"];
 
-/// One check: may this pass, at this cost? A cost of 0 only looks.
-pub(super) enum Question {
-    /// A key under one rule.
-    Key { rule: Rule, key: RuleKey, cost: u64 },
-    /// A request, under all rules that apply to it.
-    Request(Prepared),
-}
+/// One check: may this pass, at this cost? A cost of 0 only looks. A key under one rule, or a request under
+/// all rules that apply to it.
+pub(super) type Question = Prepared;
 
 /// One question, answered by one decision, or several, answered by as many.
 pub(super) enum Asked {
@@ -93,8 +89,7 @@ fn subject(
 ) -> Result<Question, Problem> {
     let cost = || cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost"), least));
     let Some(request) = request else {
-        let (rule, key) = rule_and_key(limiter, [rule, key, tier], at)?;
-        return Ok(Question::Key { rule, key, cost: cost()? });
+        return rule_and_key(limiter, [rule, key, tier], at, cost);
     };
     for (name, value) in [("rule", rule), ("key", key), ("tier", tier)] {
         if value.is_some() {
@@ -104,14 +99,15 @@ fn subject(
     }
     let described = Described::read(request, at)?;
     let prepared = limiter.prepare(&described.request(cost()?));
-    Ok(Question::Request(prepared.map_err(|fault| rejected(&fault, at))?))
+    prepared.map_err(|fault| rejected(&fault, at))
 }
 
 fn rule_and_key(
     limiter: &Limiter,
     [rule, key, tier]: [Option<&RawValue>; 3],
     at: Place,
-) -> Result<(Rule, RuleKey), Problem> {
+    cost: impl FnOnce() -> Result<u64, Problem>,
+) -> Result<Question, Problem> {
     let (rule_path, key_path) = (at.field("rule"), at.field("key"));
     let repair = "send the name of a rule as a string";
     let rule = needed(rule, &rule_path, &format!("{repair}, or a `request`"))?;
@@ -121,7 +117,8 @@ fn rule_and_key(
     let repair = "send the name of a tier, or leave it out";
     let tier = tier.map(|tier| short(tier, &at.field("tier"), TIER_MAX, repair)).transpose()?;
     let tier = tier.as_ref().map(|tier| &*tier.0);
-    limiter.rule_for(&name.0, &parts, tier).map_err(|error| match error {
+    let cost = cost()?;
+    limiter.prepare_rule(&name.0, &parts, tier, cost).map_err(|error| match error {
         AskError::Unknown(unknown) => {
             let fault = format!("is unknown: {unknown}");
             Problem::field(StatusCode::NOT_FOUND, &rule_path, &fault)

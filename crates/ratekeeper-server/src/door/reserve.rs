@@ -6,7 +6,7 @@
 
 use super::answer::{Answer, json};
 use super::field::{bad_field, cost, costs, needed, only, text};
-use super::question::{EXAMPLE, Question, reservation};
+use super::question::{EXAMPLE, reservation};
 use super::{Door, body, written};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
@@ -41,13 +41,11 @@ pub(super) async fn reserve(
     request: Request,
 ) -> Result<Response, Problem> {
     let text = body::read(request, door.body_timeout).await?;
-    let reserved = match reservation(&door.limiter, written::parse(&text, EXAMPLE)?)? {
-        Question::Key { rule, key, cost } => rule.reserve(&key, cost).by_name().await,
-        Question::Request(prepared) => prepared.reserve().await,
-    };
+    let question = reservation(&door.limiter, written::parse(&text, EXAMPLE)?)?;
+    let reserved = question.reserve().await;
     let reserved =
         reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
-    json(&Answer::of_all(&reserved).held(reserved.hold()))
+    json(&Answer::new(&reserved).held(reserved.hold()))
 }
 
 pub(super) async fn settle(

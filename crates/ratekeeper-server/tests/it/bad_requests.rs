@@ -53,7 +53,6 @@ const BAD_BODIES: &[&str] = &[
     r#"{"request":{"method":"GET","path":"/"},"tier":"pro"}"#,
     r#"{"rule":"pair","key":"alice"}"#,
     r#"{"rule":"api","key":["alice","/"]}"#,
-    r#"{"rule":"closed","key":"alice"}"#,
     r#"{"rule":"api","key":"alice","tier":""}"#,
     r#"{"rule":"api","key":"alice","tier":null}"#,
     r#"[{"request":{"method":"GET","path":"/"}},{"request":{"method":"GET","path":"/","headers":{"A":[1]}}}]"#,

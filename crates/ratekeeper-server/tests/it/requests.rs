@@ -235,6 +235,49 @@ fn a_request_is_reserved_and_permitted_by_name() {
     assert_eq!(ask(&server, &job)["allowed"], true);
 }
 
+/// Goal: a rule that is asked by name does what its rollout says, and one that is closed refuses.
+/// Method: a rule in shadow beyond its limit, a closed one, and one that is off.
+#[test]
+fn a_rule_that_is_asked_by_name_does_what_its_rollout_says() {
+    let off =
+        "  - {id: gone, match: {path: /gone}, key: ip, limit: 1/minute, rollout: off}\noverrides:";
+    let server = Server::by(&RULES.replace("overrides:", off));
+    let watched = json!({"rule": "watched", "key": "192.0.2.1"});
+    assert_eq!(ask(&server, &watched)["results"][0]["remaining"], 0);
+    let second = ask(&server, &watched);
+    assert_eq!((&second["allowed"], &second["rule"]), (&json!(true), &Value::Null));
+    let result = &second["results"][0];
+    assert_eq!((&result["allowed"], &result["shadow"]), (&json!(false), &json!(true)));
+    let closed = ask(&server, &json!({"rule": "closed", "key": "192.0.2.1"}));
+    assert_eq!((&closed["allowed"], &closed["never"]), (&json!(false), &json!(true)));
+    for _ in 0..2 {
+        let gone = ask(&server, &json!({"rule": "gone", "key": "192.0.2.1"}));
+        assert_eq!(
+            (&gone["allowed"], gone["results"].as_array().map(Vec::len)),
+            (&json!(true), Some(0))
+        );
+    }
+}
+
+/// Goal: what a reserved request really used is settled under the rules that take an estimate; others
+/// stay charged as they were, unless all is given back.
+/// Method: a rule by requests beside one by tokens, settled and cancelled.
+#[test]
+fn only_rules_that_take_estimates_are_settled() {
+    let each = "  - {id: each, match: {path: /chat}, key: ip, limit: 10/minute}\noverrides:";
+    let server = Server::by(&RULES.replace("overrides:", each));
+    let left = |rule: &str| {
+        ask(&server, &json!({"rule": rule, "key": "192.0.2.1", "cost": 0}))["remaining"].clone()
+    };
+    let chat = request("POST", "/chat", "192.0.2.1");
+    for (used, tokens, calls) in [(json!(7), 93, 9), (json!(0), 93, 9)] {
+        let reserved = post(server.address, "/v1/reserve", &chat.to_string()).json();
+        let body = json!({"hold": reserved["hold"], "cost": used}).to_string();
+        assert_eq!(post(server.address, "/v1/settle", &body).body, r#"{"settled":true}"#);
+        assert_eq!((left("tokens"), left("each")), (json!(tokens), json!(calls)), "{used}");
+    }
+}
+
 /// Goal: a request that waits as it was told gets in, and not a tick before.
 /// Method: two limits in a row, at the time that the refusal names.
 #[test]

@@ -84,14 +84,15 @@ impl<'a> Caller<'a> {
         Ok(None)
     }
 
-    /// The tier, from the first of the same three that has one.
+    /// The tier, from whoever says who the user is: a key's tier is not for whom a token names.
     pub(crate) fn tier(&self) -> Result<Option<&str>, &Rejected> {
-        if let Some(tier) = said(self.request.tier) {
-            return Ok(Some(tier));
+        let tier = said(self.request.tier);
+        if tier.is_some() || said(self.request.user).is_some() {
+            return Ok(tier);
         }
         #[cfg(feature = "jwt")]
-        if let Some(tier) = self.token()?.and_then(|token| token.tier.as_deref()) {
-            return Ok(Some(tier));
+        if let Some(token) = self.token()? {
+            return Ok(token.tier.as_deref());
         }
         #[cfg(feature = "yaml")]
         if let Some(tier) = self.key()?.and_then(|key| key.tier.as_deref()) {

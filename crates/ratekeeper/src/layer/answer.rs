@@ -86,7 +86,9 @@ where
                     return Poll::Ready(answer.map(|response| {
                         match (admission, this.setup.as_ref()) {
                             (Some(admission), Some(setup)) => finish(response, admission, setup),
-                            _ => response.map(|body| Body::Inner { body, held: None }),
+                            _ => {
+                                response.map(|body| Body::Inner { body, held: None, later: false })
+                            }
                         }
                     }));
                 }
@@ -117,15 +119,30 @@ where
     }
 }
 
+/// The status of a call over gRPC, as HTTP has it, as far as rules ask for it.
+pub(super) fn grpc_status(fields: &http::HeaderMap) -> u16 {
+    match fields.get("grpc-status").map(http::HeaderValue::as_bytes) {
+        Some(b"16") => 401,
+        Some(b"7") => 403,
+        _ => 200,
+    }
+}
+
 /// Settles what the answer says, tells the caller its figures, and lets the body hold the permits.
 fn finish<B: http_body::Body>(
     mut response: Response<B>,
     mut admission: Admission,
     setup: &Setup,
 ) -> Response<Body<B>> {
-    let status = response.status().as_u16();
-    let field = |name: &str| response.headers().get(name).map(http::HeaderValue::as_bytes);
-    admission.answered(status, field);
+    let headers = response.headers();
+    // A call over gRPC has its status here, or, in the usual case, behind the body.
+    let is_grpc = refuse::is_grpc(headers);
+    let later = is_grpc && !headers.contains_key("grpc-status");
+    if !later {
+        let status = if is_grpc { grpc_status(headers) } else { response.status().as_u16() };
+        let field = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
+        admission.answered(status, field);
+    }
     refuse::add_fields(response.headers_mut(), &admission, setup);
-    response.map(|body| Body::inner(body, admission))
+    response.map(|body| Body::inner(body, admission, later))
 }

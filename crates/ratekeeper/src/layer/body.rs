@@ -2,8 +2,10 @@
 //!
 //! Invariant: what is held is given back when the body has ended, failed, or is dropped.
 
+use super::answer::grpc_status;
 use crate::limiter::Admission;
 use bytes::Bytes;
+use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::pin::Pin;
@@ -15,17 +17,18 @@ pin_project! {
     #[derive(Debug)]
     pub enum Body<B> {
         #[doc(hidden)]
-        Inner { #[pin] body: B, held: Option<Admission> },
+        Inner { #[pin] body: B, held: Option<Admission>, later: bool },
         #[doc(hidden)]
         Refusal { text: Option<Bytes> },
     }
 }
 
 impl<B: http_body::Body> Body<B> {
-    /// The inner service's, which holds `admission` until its end.
-    pub(super) fn inner(body: B, admission: Admission) -> Body<B> {
+    /// The inner service's, which holds `admission` until its end; the answer's status comes `later`, in
+    /// the trailers.
+    pub(super) fn inner(body: B, admission: Admission, later: bool) -> Body<B> {
         let held = Some(admission).filter(|held| held.is_holding() && !body.is_end_stream());
-        Body::Inner { body, held }
+        Body::Inner { body, held, later }
     }
 
     pub(super) fn refusal(text: Bytes) -> Body<B> {
@@ -42,8 +45,13 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for Body<B> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         match self.project() {
-            Projected::Inner { mut body, held } => {
+            Projected::Inner { mut body, held, later } => {
                 let frame = std::task::ready!(body.as_mut().poll_frame(context));
+                let trailers = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.trailers_ref());
+                if let (true, Some(held), Some(trailers)) = (*later, held.as_mut(), trailers) {
+                    let field = |name: &str| trailers.get(name).map(HeaderValue::as_bytes);
+                    held.answered(grpc_status(trailers), field);
+                }
                 if !matches!(frame, Some(Ok(_))) || body.is_end_stream() {
                     *held = None;
                 }

@@ -21,7 +21,7 @@ pub(super) fn refused(setup: &Setup, seen: &Seen<'_>, admission: &Admission) -> 
     let Some(refusal) = Refusal::of(admission.decisions()) else { return Response::default() };
     let mut response = match &setup.refuses {
         Some(own) => own(admission.decisions()),
-        None if is_grpc(seen) => grpc(&refusal),
+        None if is_grpc(seen.headers()) => grpc(&refusal),
         None if wants_text(seen) => answer(refusal.status(), TEXT, refusal.plain()),
         None => answer(refusal.status(), PROBLEM, refusal.problem(None)),
     };
@@ -33,7 +33,7 @@ pub(super) fn refused(setup: &Setup, seen: &Seen<'_>, admission: &Admission) -> 
 
 /// The answer to a request that no rule can be asked about.
 pub(super) fn rejected(seen: &Seen<'_>, rejected: &Rejected) -> Response<Bytes> {
-    if is_grpc(seen) {
+    if is_grpc(seen.headers()) {
         let mut response = Response::default();
         let put = &mut |field, text: &str| insert(response.headers_mut(), field, text);
         fields::grpc_rejected(rejected, put);
@@ -97,8 +97,8 @@ fn grpc(refusal: &Refusal<'_>) -> Response<Bytes> {
     response
 }
 
-fn is_grpc(seen: &Seen<'_>) -> bool {
-    let kind = seen.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let Some((start, rest)) = kind.split_at_checked(GRPC.len()) else { return false };
     let ends = matches!(rest.first(), None | Some(b'+' | b'-' | b';' | b' ' | b'\t'));
     ends && start.eq_ignore_ascii_case(GRPC.as_bytes())

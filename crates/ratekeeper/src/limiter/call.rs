@@ -44,6 +44,9 @@ impl Call<'_> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Decision {
         let Call { rule: Rule { limiter, rule }, who, action } = self;
+        if rule.manner.instance {
+            return self.run();
+        }
         let asked = |cost| Asked { rule: Arc::clone(rule), who, cost };
         match action {
             Action::Charge(cost) => charge_one(limiter, shared, asked(cost)).await,
@@ -131,6 +134,9 @@ impl CheckMany<'_> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Vec<Decision> {
         let Rule { limiter, rule } = self.rule;
+        if rule.manner.instance {
+            return self.run();
+        }
         let mut decisions = Vec::with_capacity(self.keys.len());
         for part in self.keys.chunks(AT_ONCE) {
             let each = part.iter().map(|who| async {
@@ -174,6 +180,9 @@ impl CheckAll<'_> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Decisions {
         let CheckAll { limiter, rules } = &self;
+        if rules.iter().any(|asked| asked.rule.manner.instance) {
+            return limiter.check_near_and_far(self.rules).await;
+        }
         let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
         limiter.by_rule(rules, &admitted.decisions)
     }

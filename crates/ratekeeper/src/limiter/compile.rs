@@ -38,6 +38,8 @@ pub(super) struct Manner {
     /// Whether each server counts by itself.
     pub(super) instance: bool,
     pub(super) after: After,
+    /// Whether what a request takes is an estimate, to be settled; others are what they are.
+    pub(super) metered: bool,
 }
 
 /// What an answer changes about what was charged.

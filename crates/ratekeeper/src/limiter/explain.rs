@@ -103,6 +103,7 @@ impl Limiter {
                 Err(why) => Err(why),
             };
             match met {
+                Err(Why::Rejected(rejected)) if view.may_refuse(entry) => return Err(rejected),
                 Err(why) => explained.miss(&why),
                 Ok((applies, shadow)) => {
                     let route = pattern.and_then(|found| found.pattern);

@@ -43,6 +43,10 @@ impl<'a> Reserve<'a> {
 
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Hold {
+        // Rules that each server counts by itself have no other place than this one.
+        if self.rules.iter().all(|asked| asked.rule.manner.instance) {
+            return self.run();
+        }
         let Reserve { limiter, rules, units } = self;
         let admitted = limiter.admit_shared(shared, &rules, u64::MAX, Permits::Here).await;
         let receipts = admitted.receipts;
@@ -237,13 +241,25 @@ impl Inner {
     /// Settles what rules were charged at what was really used. Permits are not settled.
     pub(super) fn settle_all(&self, rules: &[Asked], receipts: &[Receipt], actual: u64) {
         let charges = charges(rules);
+        let settled = settled(rules, actual);
         for (index, count) in merged(receipts) {
-            if charges[index].hold().is_none() {
+            if charges[index].hold().is_none() && settled[index] {
                 let actual = actual.saturating_mul(count);
                 self.settle(&charges[index], &receipts[index].times(count), actual);
             }
         }
     }
+}
+
+/// For each limit of each rule, whether it is settled: of rules some of which take estimates, only those,
+/// unless all is given back.
+pub(super) fn settled(rules: &[Asked], actual: u64) -> Vec<bool> {
+    let all = actual == 0 || !rules.iter().any(|asked| asked.rule.manner.metered);
+    let each = rules.iter().flat_map(|asked| {
+        let settled = all || asked.rule.manner.metered;
+        std::iter::repeat_n(settled, asked.rule.meters.len())
+    });
+    each.collect()
 }
 
 /// The same key under the same rule, asked more than once, was one charge: the first of each, and of how

@@ -2,9 +2,10 @@
 //!
 //! Invariant: a key that was written is counted as what the rule counts by, and never as something else.
 
-use super::{Limiter, Rule, UnknownRule};
+use super::select::{Selected, Slot, is_shadow};
+use super::{Asked, Limiter, Prepared, Rule, UnknownRule};
 use crate::key::Key;
-use crate::rule::KeyKind;
+use crate::rule::{KeyKind, Rollout};
 use std::fmt;
 use std::sync::Arc;
 
@@ -81,6 +82,46 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl Limiter {
+    /// Finds out how a rule applies to a key that somebody wrote, as [`rule_for`](Limiter::rule_for) does,
+    /// and charges nothing yet. Switches and the rollout of the rule are heeded: one that is off is not
+    /// asked, and one in shadow refuses nothing.
+    pub fn prepare_rule(
+        &self,
+        name: &str,
+        key: &[&str],
+        tier: Option<&str>,
+        cost: u64,
+    ) -> Result<Prepared, AskError> {
+        let found = self.rule_for(name, key, tier);
+        let release = self.0.rules.load();
+        let mut selected = Selected::default();
+        let Some(entry) = release.find(name) else {
+            return found.map(|_| Prepared::new(&self.0, selected, &release));
+        };
+        let rollout = self.0.switched(name).unwrap_or(entry.spec.rollout);
+        match found {
+            _ if rollout == Rollout::Off => {}
+            Err(AskError::Closed) => {
+                let shadow = rollout == Rollout::Shadow;
+                selected.closed = !shadow;
+                selected.slots.push(Slot::Closed(Arc::clone(&entry.closed), shadow));
+            }
+            Err(error) => return Err(error),
+            Ok((rule, key)) => {
+                let bytes = key.single().unwrap_or_default();
+                let (shadow, who) = (is_shadow(rollout, name, bytes), self.0.secret.who(&key));
+                let trial = entry.tried(release.tier(tier));
+                let asked = |rule: &Arc<_>| Asked { rule: Arc::clone(rule), who, cost };
+                let list = if shadow { &mut selected.shadow } else { &mut selected.enforced };
+                list.push(asked(&rule.rule));
+                selected.slots.push(if shadow { Slot::Shadow } else { Slot::Enforced });
+                selected.shadow.extend(trial.map(asked));
+                selected.slots.extend(trial.map(|_| Slot::Shadow));
+            }
+        }
+        Ok(Prepared::new(&self.0, selected, &release))
+    }
+
     /// The rule as it applies to a key that somebody wrote, one value for each part that the rule counts
     /// by, and to callers of a tier; with the key as the rule counts it. Overrides are heeded.
     pub fn rule_for(

@@ -48,6 +48,9 @@ impl<'a> Acquire<'a> {
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Permit<'a> {
         let Acquire { rule: Rule { limiter, rule }, who, cost } = self;
+        if rule.manner.instance {
+            return self.run();
+        }
         let rules = [Asked { rule: Arc::clone(rule), who, cost }];
         let admitted = limiter.admit_shared(shared, &rules, u64::MAX, Permits::Here).await;
         let decision = Decision::together(&admitted.decisions);

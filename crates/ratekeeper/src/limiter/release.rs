@@ -12,7 +12,9 @@ use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::rule::index::{Entry as Indexed, Index};
 use crate::rule::when::Condition;
-use crate::rule::{Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, RuleSet, RuleSpec, Scope};
+use crate::rule::{
+    CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, RuleSet, RuleSpec, Scope,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -70,8 +72,10 @@ impl Release {
             || exempt.iter().any(|Exempt { matches, .. }| {
                 !matches.paths.is_empty() || !matches.except.is_empty()
             });
-        let mut entries: Vec<Entry> =
-            rules.into_iter().map(|spec| Entry::new(secret, spec, version, former)).collect();
+        let mut entries: Vec<Entry> = rules
+            .into_iter()
+            .map(|spec| Entry::new(secret, spec, version, &tiers, former))
+            .collect();
         let named = |(number, entry): (usize, &Entry)| (Arc::clone(&entry.spec.id), number as u32);
         let names: HashMap<_, _> = entries.iter().enumerate().map(named).collect();
         for own in &overrides {
@@ -81,8 +85,13 @@ impl Release {
                 let key = || own.key.iter().map(|(kind, value)| (kind.as_ref(), &**value));
                 let who = entry.who(secret, &identity, key());
                 let at_door = entry.who_at_door(secret, &identity, key());
-                let rule =
-                    compile(secret, &entry.spec.id, &own.limits, &Manner::of(&entry.spec, version));
+                let manner = Manner::of(&entry.spec, version);
+                let mut rule = compile(secret, &entry.spec.id, &own.limits, &manner);
+                if let Some((former, now)) = former
+                    && let Some(former) = former.find(&own.rule)
+                {
+                    former.all().for_each(|former| rule.follow(former, now));
+                }
                 let rule = Arc::new(rule);
                 for who in who.into_iter().chain(at_door) {
                     let rule = Arc::clone(&rule);
@@ -118,15 +127,22 @@ impl Release {
 }
 
 impl Entry {
-    fn new(secret: &Secret, spec: RuleSpec, version: u64, former: Former<'_>) -> Entry {
+    fn new(
+        secret: &Secret,
+        spec: RuleSpec,
+        version: u64,
+        tiers: &[Arc<str>],
+        former: Former<'_>,
+    ) -> Entry {
         let manner = Manner::of(&spec, version);
-        let former = former.and_then(|(former, now)| Some((former.find(&spec.id)?, now)));
+        let former = former.and_then(|(old, now)| Some((old, old.find(&spec.id)?, now)));
         let rule = |id: &Arc<str>, limits: &[Limit], tier: usize| {
             let mut rule = compile(secret, id, limits, &manner);
-            if let Some((former, now)) = former
-                && let Some(former) = former.limited(tier).filter(|_| *id == spec.id)
-            {
-                rule.follow(former, now);
+            if let Some((old, former, now)) = former {
+                let tier = old.tier(tiers.get(tier).map(|tier| &**tier));
+                let live = *id == spec.id;
+                let former = if live { former.limited(tier) } else { former.tried(tier) };
+                former.into_iter().for_each(|former| rule.follow(former, now));
             }
             Arc::new(rule)
         };
@@ -191,7 +207,6 @@ impl Entry {
     }
 
     /// Everything that the rule may be, for whomever.
-    #[cfg(feature = "redis")]
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Compiled>> {
         self.live.iter().chain(self.overrides.values().map(|own| &own.rule)).chain(&self.trial)
     }
@@ -208,6 +223,7 @@ impl Manner {
             public: spec.name.clone(),
             on_store_failure: spec.on_store_failure,
             instance: spec.scope == Scope::Instance,
+            metered: spec.settle.is_some() || matches!(spec.cost, CostSpec::Header { .. }),
             after: After { settle: spec.settle.clone(), failures: spec.count == Count::Failures },
         }
     }

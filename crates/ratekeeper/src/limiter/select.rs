@@ -189,7 +189,7 @@ impl<'r> View<'r> {
     }
 
     /// Whether a rule is enforced for anybody; one that is not refuses nothing, whatever it is like.
-    fn may_refuse(&self, entry: &Entry) -> bool {
+    pub(super) fn may_refuse(&self, entry: &Entry) -> bool {
         !matches!(self.rollout(entry), Rollout::Off | Rollout::Shadow | Rollout::Percent(0))
     }
 
@@ -262,7 +262,7 @@ impl<'r> View<'r> {
 }
 
 /// Whether a rule is in shadow for a key.
-fn is_shadow(rollout: Rollout, rule: &str, key: &[u8]) -> bool {
+pub(super) fn is_shadow(rollout: Rollout, rule: &str, key: &[u8]) -> bool {
     match rollout {
         Rollout::Percent(100) => false,
         Rollout::Percent(percent) => parts::stable(rule, key) >= percent.into(),

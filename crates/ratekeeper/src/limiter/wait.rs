@@ -217,8 +217,10 @@ impl Future for Waiting<'_> {
             this.leave();
             #[cfg(feature = "redis")]
             let decision = match limiter.shared {
-                Some(_) => std::task::ready!(this.poll_shared(context)),
-                None => this.ask(waker),
+                Some(_) if !this.wait.rule.rule.manner.instance => {
+                    std::task::ready!(this.poll_shared(context))
+                }
+                _ => this.ask(waker),
             };
             #[cfg(not(feature = "redis"))]
             let decision = this.ask(waker);

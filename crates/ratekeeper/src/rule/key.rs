@@ -3,7 +3,10 @@
 //! Invariant: keys that differ in any part, in what a part is, or in where parts are cut, are different
 //! bytes. A user who is called `10.0.0.1` is not that address, and a header field is not another.
 
+use super::method::counted_method;
+use super::pattern::{PathPattern, canonical_host};
 use super::{KeyKind, KeySpec};
+use crate::request::path::CanonicalPath;
 use std::net::IpAddr;
 
 /// Bytes of a key that are kept without an allocation.
@@ -159,6 +162,12 @@ impl KeySpec {
                 KeyKind::Ip if address.is_some() => {
                     address.into_iter().for_each(|address| key.address(network(address)));
                 }
+                KeyKind::Method => key.part(&KeyKind::Method, counted_method(value).as_bytes()),
+                KeyKind::Host => key.part(&KeyKind::Host, canonical_host(value).as_bytes()),
+                KeyKind::Path => match CanonicalPath::new(value) {
+                    Ok(path) => key.part(&KeyKind::Path, PathPattern::folded(&path).as_bytes()),
+                    Err(_) => key.part(&KeyKind::Path, value.as_bytes()),
+                },
                 // All are counted together, whatever they are called.
                 KeyKind::Global => key.part(&KeyKind::Global, b""),
                 // What is no address is nobody's; its bytes could be those of one.

@@ -22,3 +22,16 @@ pub fn method_matches(rule_methods: &[Arc<str>], method: &str) -> bool {
     };
     rule_methods.is_empty() || rule_methods.iter().any(|own| is(own))
 }
+
+/// What a method is counted as: what is asked for by HEAD is asked for by GET, and what nobody has heard
+/// of is all the same, since callers can invent as many as they like.
+pub fn counted_method(method: &str) -> &'static str {
+    const KNOWN: [&str; 8] =
+        ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+    let method = canonical_method(method);
+    match KNOWN.iter().find(|known| **known == method) {
+        Some(known) => known,
+        None if method == "HEAD" => "GET",
+        None => "other",
+    }
+}

@@ -19,9 +19,9 @@ pub(crate) use without_cel::Condition;
 pub(crate) const CONDITION_MAX: usize = 1024;
 
 /// Whether a condition can be read; else why not, and what to do.
-#[cfg(feature = "yaml")]
+#[cfg(all(feature = "cel", feature = "yaml"))]
 pub(crate) fn check(text: &str) -> Result<(), String> {
-    Condition::read(text).map(|_| ())
+    Condition::read(text).map(|_| ()).map_err(|fault| format!("the condition {fault}"))
 }
 
 /// What a condition can ask for.

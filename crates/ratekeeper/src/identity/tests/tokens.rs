@@ -268,7 +268,7 @@ fn the_application_goes_before_the_token_and_the_token_before_the_key() {
         (Some("zoe"), &good, true, (Some("zoe"), Some("gold"), Some("k"))),
         (None, &good, true, (Some("ann"), Some("pro"), Some("k"))),
         (None, &good, false, (Some("ann"), Some("pro"), None)),
-        (None, &without_tier, true, (Some("ann"), Some("free"), Some("k"))),
+        (None, &without_tier, true, (Some("ann"), None, Some("k"))),
         (None, &over, true, (Some("bob"), Some("free"), Some("k"))),
         (None, &over, false, (None, None, None)),
     ] {

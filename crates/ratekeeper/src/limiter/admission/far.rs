@@ -42,8 +42,9 @@ impl Later {
             holds.iter().for_each(|hold: &Hold| hold.settle_each(|_| Some(0)));
             holds.clear();
         }
-        let near = match told.filter(|_| !passes) {
-            Some(told) => limiter.give_back_near(told),
+        let near = match told {
+            Some(told) if passes => told.stays(),
+            Some(told) => told.give_back(),
             None => near,
         };
         let results = in_order(&order, near, far);
@@ -58,8 +59,9 @@ impl Later {
     }
 }
 
-/// What rules of the instance charged for somebody elsewhere.
-struct Told {
+/// What rules of the instance charged for somebody elsewhere. Given back, unless it stays.
+struct Told<'a> {
+    limiter: &'a Inner,
     results: Vec<RuleResult>,
     rules: Vec<Asked>,
     receipts: Vec<Receipt>,
@@ -86,6 +88,18 @@ fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Vec<RuleResu
 }
 
 impl Inner {
+    /// Asks several rules, some of which each server counts by itself.
+    pub(in crate::limiter) async fn check_near_and_far(
+        self: &Arc<Self>,
+        rules: Vec<Asked>,
+    ) -> Decisions {
+        let release = self.rules.load().sheet();
+        let slots = vec![Slot::Enforced; rules.len()];
+        let selected = Selected { enforced: rules, slots, ..Selected::default() };
+        let limiter = Arc::clone(self);
+        Later { limiter, selected, sheet: release, way: Way::Told }.run_far().await.decisions
+    }
+
     /// Charges rules of this instance, and waits for the turn that they give.
     async fn take_near(
         self: &Arc<Self>,
@@ -101,20 +115,11 @@ impl Inner {
     }
 
     /// The same for somebody elsewhere.
-    fn tell_near(&self, rules: Vec<Asked>) -> Told {
+    fn tell_near(&self, rules: Vec<Asked>) -> Told<'_> {
         let admitted = self.admit_by_name(&charges(&rules), None);
         let results = self.results(&rules, &admitted.decisions, false);
         let permit = admitted.decisions.iter().find_map(Decision::permit);
-        Told { results, rules, receipts: admitted.receipts, permit }
-    }
-
-    /// Takes back what was told, since the request does not pass; what the rules said, without permits.
-    fn give_back_near(&self, told: Told) -> Vec<RuleResult> {
-        self.settle_all(&told.rules, &told.receipts, 0);
-        if let Some(permit) = told.permit {
-            self.leases.release(&self.store, permit);
-        }
-        told.results.into_iter().map(RuleResult::without_permit).collect()
+        Told { limiter: self, results, rules, receipts: admitted.receipts, permit }
     }
 
     /// Reserves: rules of the instance are charged, and given back if those of the fleet refuse.
@@ -127,12 +132,12 @@ impl Inner {
         let (near, far) = rules.into_iter().partition(|asked| asked.rule.manner.instance);
         let told = self.tell_near(near);
         if told.results.iter().any(|result| result.is_refused()) {
-            return Ok(Reserved::new(Decisions::new(told.results, sheet.version), None));
+            return Ok(Reserved::new(Decisions::new(told.stays(), sheet.version), None));
         }
         let reserved = Reserve { limiter: self, rules: far, units: 0 }.by_name().await;
         let near = match reserved.as_ref().is_ok_and(|reserved| reserved.is_allowed()) {
-            true => told.results,
-            false => self.give_back_near(told),
+            true => told.stays(),
+            false => told.give_back(),
         };
         let reserved = reserved?;
         let results = in_order(&order, near, reserved.rules().to_vec());
@@ -198,6 +203,31 @@ impl Inner {
             None => self.take(vec![asked], way, true, &mut holds),
         };
         (results, holds)
+    }
+}
+
+impl Told<'_> {
+    /// The request passes, or nothing was charged: what the rules said.
+    fn stays(mut self) -> Vec<RuleResult> {
+        (self.permit, self.receipts) = (None, Vec::new());
+        mem::take(&mut self.results)
+    }
+
+    /// The request does not pass: what the rules said, without permits.
+    fn give_back(mut self) -> Vec<RuleResult> {
+        mem::take(&mut self.results).into_iter().map(RuleResult::without_permit).collect()
+    }
+}
+
+/// Also where nobody waits for the answer any more.
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if !self.receipts.is_empty() {
+            self.limiter.settle_all(&self.rules, &self.receipts, 0);
+        }
+        if let Some(permit) = self.permit {
+            self.limiter.leases.release(&self.limiter.store, permit);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::{Later, Sheet, Way};
 use crate::decision::Decisions;
+use crate::limiter::release::Release;
 use crate::limiter::select::{ANYONE, Selected, View};
 use crate::limiter::{Inner, Limiter};
 use crate::request::{Rejected, Request};
@@ -42,6 +43,14 @@ impl Limiter {
 }
 
 impl Prepared {
+    pub(in crate::limiter) fn new(
+        limiter: &Arc<Inner>,
+        selected: Selected,
+        release: &Release,
+    ) -> Prepared {
+        Prepared { limiter: Arc::clone(limiter), selected, sheet: release.sheet() }
+    }
+
     /// Decides it, as [`Limiter::check`] does.
     pub async fn check(self) -> Decisions {
         let (Prepared { limiter, selected, sheet }, way) = (self, Way::Told);

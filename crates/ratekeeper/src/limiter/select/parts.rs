@@ -8,7 +8,7 @@ use crate::limiter::release::Entry;
 use crate::request::path::CanonicalPath;
 use crate::request::{Rejected, Single, single};
 use crate::rule::key::KeyBytes;
-use crate::rule::method::canonical_method;
+use crate::rule::method::{canonical_method, counted_method};
 use crate::rule::pattern::PathPattern;
 use crate::rule::when::Facts;
 use crate::rule::{CostSpec, KeyKind, OnMissing, RuleSpec};
@@ -30,19 +30,19 @@ impl View<'_> {
             CostSpec::Header { name, default, max } => (name, *default, *max),
         };
         let malformed = || {
-            let repair = "write it once, as a whole number";
+            let repair = "write it once, as a whole number of at least 1";
             Rejected::malformed(format!("the header field `{name}` is not a cost; {repair}"))
         };
         let units = match single(self.request.headers, name) {
             Single::None => default,
             Single::Several => return Err(malformed()),
             Single::One(text) => {
-                let digits = !text.is_empty() && text.len() <= 20;
-                let digits = digits && text.iter().all(u8::is_ascii_digit);
+                let digits = text.first().is_some_and(|first| *first != b'0');
+                let digits = digits && text.len() <= 20 && text.iter().all(u8::is_ascii_digit);
                 let text =
                     std::str::from_utf8(text).ok().filter(|_| digits).ok_or_else(malformed)?;
                 // What is too long for a number is above every bound.
-                text.parse::<u64>().unwrap_or(u64::MAX).clamp(1, max.max(1))
+                text.parse::<u64>().unwrap_or(u64::MAX).min(max)
             }
         };
         Ok(if said == 0 { 0 } else { units })
@@ -130,7 +130,7 @@ impl View<'_> {
             }
             KeyKind::Route => Some(route.map_or(Cow::from("/**"), |own| own.to_string().into())),
             KeyKind::Path => self.path.as_ref().map(PathPattern::folded),
-            KeyKind::Method => Some(canonical_method(self.request.method)),
+            KeyKind::Method => Some(counted_method(self.request.method).into()),
             KeyKind::Host => self.host.as_deref().map(Cow::from),
             KeyKind::Header(name) => return self.header_part(kind, name, key),
             KeyKind::Claim(name) => self.caller.claim(name).map_err(clone)?,

@@ -6,7 +6,7 @@
 use super::{Permits, Shared, asks};
 use crate::decision::Decision;
 use crate::limiter::call::Action;
-use crate::limiter::hold::merged;
+use crate::limiter::hold::{merged, settled};
 use crate::limiter::{Asked, Inner};
 use crate::name::PermitId;
 use crate::store::Receipt;
@@ -68,9 +68,10 @@ impl Inner {
     ) {
         let asks = asks(rules, 0);
         let mut each: Vec<(Ask<'_>, Back)> = Vec::new();
+        let settled = settled(rules, actual);
         for (index, count) in merged(receipts) {
             let (ask, receipt) = (asks[index], receipts[index].times(count));
-            if ask.charge.hold().is_none() {
+            if ask.charge.hold().is_none() && settled[index] {
                 let (held, actual) = (receipt.units(), actual.saturating_mul(count));
                 each.push((ask, Back::Settle { stamp: receipt.stamp(), held, actual }));
             }

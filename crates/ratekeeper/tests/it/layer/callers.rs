@@ -190,8 +190,8 @@ fn a_proxy_that_the_hook_tells_of_speaks_for_others() {
 
 /// Goal: with axum, a router behind the layer is limited by the address of the connection.
 /// Method: a router with one route, asked as axum's server asks it.
-#[cfg(feature = "axum")]
 #[test]
+#[cfg(feature = "axum")]
 fn a_router_of_axum_is_limited_by_address() {
     use axum::{Router, body::Body, extract::ConnectInfo, routing::get};
     use tower::ServiceExt;

@@ -4,11 +4,15 @@
 
 use super::{CALLER, Door, Inner, by, get, limiter, now, rule, set, with};
 use crate::one_key::fixed;
-use http::{HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
 use proptest::prelude::*;
 use ratekeeper::layer::RateLimitLayer;
 use ratekeeper::rule::{CostSpec, Count, KeyKind, RuleSpec};
 use ratekeeper::{Limit, Limiter, Request};
+use std::convert::Infallible;
+use tower::{Layer, Service};
 
 /// What each rule has left for the caller.
 fn left(limiter: &Limiter) -> Vec<(String, u64)> {
@@ -187,6 +191,38 @@ proptest! {
             failed += u64::from(failed < 10 && matches!(status, 401 | 403));
             let now = [("login".to_owned(), 10 - failed), ("api".to_owned(), 100 - passed)];
             prop_assert_eq!(left(&limiter), now);
+        }
+    }
+}
+
+/// Goal: over gRPC, failures are the codes that mean the same, in the header fields or behind the body.
+/// Method: each code in both places; what is left of a rule that counts failures.
+#[test]
+fn failures_over_grpc_are_codes_of_grpc() {
+    for (code, counts) in [("16", true), ("7", true), ("0", false), ("3", false)] {
+        for behind in [false, true] {
+            let (limiter, _) = limiter(set([failures("login")]));
+            let mut service = RateLimitLayer::new(limiter.clone()).layer(tower::service_fn(
+                move |_: http::Request<String>| async move {
+                    let mut trailers = HeaderMap::new();
+                    trailers.insert("grpc-status", HeaderValue::from_str(code).unwrap());
+                    let body = Full::new(Bytes::from("answer"));
+                    let sent = trailers.clone();
+                    let body = body.with_trailers(async move { Some(Ok(sent)) });
+                    let mut response = Response::new(body);
+                    let kind = HeaderValue::from_static("application/grpc");
+                    response.headers_mut().insert("content-type", kind);
+                    if !behind {
+                        response.headers_mut().extend(trailers);
+                    }
+                    Ok::<_, Infallible>(response)
+                },
+            ));
+            let request = get("/").map(|_| String::new());
+            let response = now(service.call(request)).unwrap();
+            now(response.into_body().collect()).unwrap();
+            let expected = if counts { 9 } else { 10 };
+            assert_eq!(left(&limiter)[0].1, expected, "{code}, behind the body: {behind}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no fault quotes a key or a hash.
 
-use super::super::error::Place;
+use super::super::error::{Place, quoted};
 use super::super::shape;
 use super::super::tree::{self, Node, Value};
 use super::Reader;
@@ -77,7 +77,7 @@ impl Reader<'_> {
 
     fn keys_file(&mut self, node: &Node<'_>) -> Option<Vec<ApiKey>> {
         let name = self.text(node, "keys")?;
-        let bytes = self.opened(node.at, name)?;
+        let bytes = self.opened(node.at, name, false)?;
         let Ok(text) = String::from_utf8(bytes) else {
             let fault = format!("`{name}` is not text");
             self.fault(node.at, fault, "write a list of keys in YAML");
@@ -128,24 +128,26 @@ impl Reader<'_> {
     }
 
     /// What a file that is named here has in it.
-    fn opened(&mut self, at: Place, name: &str) -> Option<Vec<u8>> {
+    /// It is not named where it may be the secret itself.
+    fn opened(&mut self, at: Place, name: &str, secret: bool) -> Option<Vec<u8>> {
+        let shown = if secret { "the file that `key` names".into() } else { quoted(name) };
         let (fault, repair) = match (self.open)(name) {
             Ok(bytes) if bytes.len() <= self.room => {
                 self.room -= bytes.len();
                 return Some(bytes);
             }
             Ok(_) => {
-                (format!("`{name}` makes the rule files too large"), "use a smaller one".into())
+                (format!("{shown} makes the rule files too large"), "use a smaller one".into())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (
-                format!("there is no file `{name}`"),
+                format!("{shown} is not there"),
                 "write its path, from the folder of this file".into(),
             ),
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                (format!("`{name}` cannot be opened here"), "write what is in it instead".into())
+                (format!("{shown} cannot be opened here"), "write what is in it instead".into())
             }
             Err(error) => {
-                (format!("`{name}` cannot be read: {error}"), "let this process read it".to_owned())
+                (format!("{shown} cannot be read: {error}"), "let this process read it".to_owned())
             }
         };
         self.fault(at, fault, repair);
@@ -165,7 +167,10 @@ impl Reader<'_> {
             if text.contains("-----BEGIN ") {
                 return Some(text.as_bytes().to_vec());
             }
-            self.opened(node.at, text)
+            // The end of its line is not part of a secret.
+            let mut key = self.opened(node.at, text, true)?;
+            key.truncate(key.trim_ascii_end().len());
+            Some(key)
         });
         let user = fields.get("user").map_or(Some("sub"), |node| self.text(node, "user"));
         let mut said = |field| fields.get(field).and_then(|node| self.text(node, field));

@@ -46,8 +46,8 @@ fn row_20_sessions_that_the_application_does_not_know() {
 
 /// Goal: row 20. Random API keys are counted by address; the right one is its owner's.
 /// Method: two hundred guesses, some nearly right; a key on two lines is refused.
-#[cfg(feature = "yaml")]
 #[test]
+#[cfg(feature = "yaml")]
 fn row_20_random_api_keys() {
     use ratekeeper::identity::ApiKey;
     let key = ApiKey {
@@ -75,8 +75,8 @@ fn row_20_random_api_keys() {
 /// Goal: row 20. Tokens that are not signed, signed by others, expired, or that say so in words are
 /// counted by address; the right one is its user's; on two lines it is refused.
 /// Method: one of each, in turn.
-#[cfg(feature = "jwt")]
 #[test]
+#[cfg(feature = "jwt")]
 fn row_20_tokens_that_prove_nothing() {
     use ratekeeper::identity::Tokens;
     let public = include_bytes!("../../identity/keys/ec-p256.public.pem");

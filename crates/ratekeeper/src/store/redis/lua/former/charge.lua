@@ -8,7 +8,7 @@ for i = 1, #KEYS do
   local kind = string.sub(ARGV[i], 1, 1)
   if kind == 'm' then
     former = former or value
-    admits[i], seen[i] = true, value
+    admits[i], seen[i] = true, value or false
   elseif former and not value and not alien then
     admits[i], seen[i] = false, false
   elseif not alien then
