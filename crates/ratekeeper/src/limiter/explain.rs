@@ -9,7 +9,7 @@ use super::{Asked, Limiter};
 use crate::decision::Decision;
 use crate::limit::Limit;
 use crate::request::{Rejected, Request};
-use crate::rule::Rollout;
+use crate::rule::{Match, Rollout};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ impl View<'_> {
         let spec = &entry.spec;
         match (self.request.domain, &spec.domain) {
             (Some(domain), Some(own)) if *domain == **own => Ok(()),
-            (None, None) if found => Ok(()),
+            (None, None) if found || is_anywhere(&spec.matches) => Ok(()),
             (None, None) => {
                 let host = self.host.as_deref().unwrap_or_default();
                 let hosts = &spec.matches.hosts;
@@ -152,6 +152,11 @@ impl View<'_> {
             _ => Err(Why::Domain),
         }
     }
+}
+
+/// Whether neither host nor path matter.
+fn is_anywhere(matches: &Match) -> bool {
+    matches.hosts.is_empty() && matches.paths.is_empty()
 }
 
 impl Explained {

@@ -3,6 +3,8 @@
 //! Invariant: a request is decided by one release from end to end; the next one takes its place in one
 //! step, between requests.
 
+mod found;
+
 use super::compile::{After, Manner, compile};
 use super::select::ANYONE;
 use super::{Compiled, Limiter};
@@ -10,11 +12,12 @@ use crate::decision::Label;
 use crate::identity::Identity;
 use crate::key::{Secret, Who};
 use crate::limit::Limit;
-use crate::rule::index::{Entry as Indexed, Index};
+use crate::rule::index::Index;
 use crate::rule::when::Condition;
 use crate::rule::{
     CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, RuleSet, RuleSpec, Scope,
 };
+use found::{Domain, by_header, domains, index};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,6 +28,8 @@ pub(super) struct Release {
     names: HashMap<Arc<str>, u32>,
     /// Which rules can match a host and a path.
     pub(super) index: Index,
+    /// Which rules can match a header field, by its name and value.
+    pub(super) by_header: HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
     /// Which rules can match descriptors, by domain.
     pub(super) domains: HashMap<Arc<str>, Domain>,
     pub(super) identity: Identity,
@@ -55,13 +60,6 @@ pub(super) struct Overridden {
     pub(super) rule: Arc<Compiled>,
     /// The tick from which on it is over.
     pub(super) until: u64,
-}
-
-/// The rules of a domain: by one of the descriptors that they ask for, if there is any.
-#[derive(Default)]
-pub(super) struct Domain {
-    by_entry: HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
-    others: Vec<u32>,
 }
 
 impl Release {
@@ -99,7 +97,7 @@ impl Release {
                 }
             }
         }
-        let (index, domains) = (index(&entries), domains(&entries));
+        let (index, by_header, domains) = (index(&entries), by_header(&entries), domains(&entries));
         let (forms, tiers) = (fields, tiers);
         let looks_at_path = looks_at_path || index.has_paths();
         Release {
@@ -107,6 +105,7 @@ impl Release {
             entries,
             names,
             index,
+            by_header,
             domains,
             identity,
             tiers,
@@ -234,46 +233,6 @@ fn looks_at_path(spec: &RuleSpec) -> bool {
     let by_path = |kind: &KeyKind| matches!(kind, KeyKind::Path | KeyKind::Route);
     let key = spec.key.parts.iter().flatten().any(by_path);
     key || spec.when.is_some() || !spec.matches.except.is_empty()
-}
-
-fn index(entries: &[Entry]) -> Index {
-    let plain = entries.iter().enumerate().filter(|(_, entry)| entry.spec.domain.is_none());
-    Index::new(plain.map(|(number, entry)| Indexed {
-        rule: number as u32,
-        hosts: &entry.spec.matches.hosts,
-        paths: &entry.spec.matches.paths,
-    }))
-}
-
-fn domains(entries: &[Entry]) -> HashMap<Arc<str>, Domain> {
-    let mut domains: HashMap<Arc<str>, Domain> = HashMap::new();
-    for (number, entry) in entries.iter().enumerate() {
-        let Some(name) = &entry.spec.domain else { continue };
-        let domain = domains.entry(Arc::clone(name)).or_default();
-        let valued = entry.spec.matches.descriptors.iter();
-        let valued = valued.filter_map(|(name, value)| Some((name, value.as_ref()?))).next();
-        let list = match valued {
-            Some((name, value)) => {
-                let values = domain.by_entry.entry(Arc::clone(name)).or_default();
-                values.entry(Arc::clone(value)).or_default()
-            }
-            None => &mut domain.others,
-        };
-        list.push(number as u32);
-    }
-    domains
-}
-
-impl Domain {
-    /// The rules that may match, in their order.
-    pub(super) fn find(&self, descriptors: &[(&str, &str)]) -> Vec<u32> {
-        let named =
-            descriptors.iter().filter_map(|(name, value)| self.by_entry.get(*name)?.get(*value));
-        let mut found: Vec<u32> = named.flatten().chain(&self.others).copied().collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
 }
 
 impl Limiter {

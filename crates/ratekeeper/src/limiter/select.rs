@@ -106,12 +106,29 @@ impl<'r> View<'r> {
             None => {
                 let mut found = Vec::with_capacity(4);
                 self.release.index.find(self.host.as_deref(), self.path.as_ref(), &mut found);
+                self.find_by_header(&mut found);
                 for found in found {
                     self.add(&mut selected, found)?;
                 }
             }
         }
         Ok(selected)
+    }
+
+    /// Rules that are found by a header field, put in their order among the others.
+    fn find_by_header(&self, found: &mut Vec<Found>) {
+        let before = found.len();
+        for (name, values) in &self.release.by_header {
+            self.request.headers.each(name, &mut |line| {
+                let rules = str::from_utf8(line).ok().and_then(|line| values.get(line));
+                let rules = rules.into_iter().flatten();
+                found.extend(rules.map(|rule| Found { rule: *rule, pattern: None }));
+            });
+        }
+        if found.len() > before {
+            found.sort_unstable_by_key(|found| found.rule);
+            found.dedup_by_key(|found| found.rule);
+        }
     }
 
     fn add(&self, selected: &mut Selected, found: Found) -> Result<(), Rejected> {
