@@ -36,6 +36,10 @@ pub(super) struct Manner {
     #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "memory is never away"))]
     pub(super) on_store_failure: OnStoreFailure,
     /// Whether each server counts by itself.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "memory is this server's alone")
+    )]
     pub(super) instance: bool,
     pub(super) after: After,
     /// Whether what a request takes is an estimate, to be settled; others are what they are.

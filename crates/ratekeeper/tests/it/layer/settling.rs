@@ -233,7 +233,7 @@ fn failures_over_grpc_are_codes_of_grpc() {
 fn without_an_answer_it_stays_charged() {
     let (limiter, _) = limiter(set([failures("login"), tokens()]));
     let door = Door::new(&RateLimitLayer::new(limiter.clone()));
-    drop(tower::Service::call(&mut door.service.clone(), get("/")));
+    drop(Service::call(&mut door.service.clone(), get("/")));
     let expected = [("login", 9), ("tokens", 60)];
     assert_eq!(left(&limiter), expected.map(|(rule, left)| (rule.to_owned(), left)));
 }
