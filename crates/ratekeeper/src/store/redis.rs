@@ -189,6 +189,8 @@ impl Redis {
             let mut verdict = judged.map_or(NOT_OURS, |(verdict, _)| verdict);
             // Nobody waits for a turn here.
             verdict.retry_after = verdict.retry_after.max(Retry::NOW);
+            // Nor is anybody told when there is more.
+            verdict.more_after = 0;
             let did = *did != Seen::Alien;
             done[*index] = Some((did, charge.decision(verdict, Source::Store)));
         }
