@@ -91,10 +91,8 @@ impl Limiter {
     /// The same for somebody elsewhere: does not wait, but tells the [delay](crate::Decision::delay), and
     /// permits have [names](crate::Decision::permit).
     pub async fn check(&self, request: &Request<'_>) -> Result<Decisions, Rejected> {
-        match self.begin(request, ANYONE, Way::Told)? {
-            Begun::Done(admission) => Ok(admission.decisions),
-            Begun::Later(later) => Ok(later.run().await.decisions),
-        }
+        let prepared = self.prepare(request)?;
+        Ok(prepared.check().await)
     }
 
     /// Decides what can be decided at once.
@@ -106,15 +104,7 @@ impl Limiter {
     ) -> Result<Begun, Rejected> {
         let release = self.0.rules.load();
         let view = View::new(&self.0, &release, request, given)?;
-        let selected = view.select()?;
-        let sheet = release.sheet();
-        Ok(match selected.closed || self.0.decides_at_once(&selected, way) {
-            true => Begun::Done(self.0.admit_now(selected, sheet, way)),
-            false => {
-                let limiter = Arc::clone(&self.0);
-                Begun::Later(Later { limiter, selected, sheet, way })
-            }
-        })
+        Ok(self.0.begin(view.select()?, release.sheet(), way))
     }
 }
 
@@ -125,6 +115,14 @@ impl Release {
 }
 
 impl Inner {
+    /// Decides what can be decided at once.
+    fn begin(self: &Arc<Self>, selected: Selected, sheet: Sheet, way: Way) -> Begun {
+        match selected.closed || self.decides_at_once(&selected, way) {
+            true => Begun::Done(self.admit_now(selected, sheet, way)),
+            false => Begun::Later(Later { limiter: Arc::clone(self), selected, sheet, way }),
+        }
+    }
+
     /// Whether there is nothing to wait for.
     fn decides_at_once(&self, selected: &Selected, way: Way) -> bool {
         let shapes = |asked: &Asked| asked.rule.meters.iter().any(|meter| meter.pace().is_some());

@@ -2,8 +2,9 @@
 //!
 //! Invariant: a key that was written is counted as what the rule counts by, and never as something else.
 
-use super::select::{Selected, Slot, is_shadow};
-use super::{Asked, Limiter, Prepared, Rule, UnknownRule};
+use super::release::{Entry, Release};
+use super::select::{Applies, Selected, is_shadow};
+use super::{Limiter, Prepared, Rule, UnknownRule};
 use crate::key::Key;
 use crate::rule::{KeyKind, Rollout};
 use std::fmt;
@@ -92,32 +93,18 @@ impl Limiter {
         tier: Option<&str>,
         cost: u64,
     ) -> Result<Prepared, AskError> {
-        let found = self.rule_for(name, key, tier);
         let release = self.0.rules.load();
+        let (entry, key) = named(&release, name, key)?;
         let mut selected = Selected::default();
-        let Some(entry) = release.find(name) else {
-            return found.map(|_| Prepared::new(&self.0, selected, &release));
-        };
         let rollout = self.0.switched(name).unwrap_or(entry.spec.rollout);
-        match found {
-            _ if rollout == Rollout::Off => {}
-            Err(AskError::Closed) => {
-                let shadow = rollout == Rollout::Shadow;
-                selected.closed = !shadow;
-                selected.slots.push(Slot::Closed(Arc::clone(&entry.closed), shadow));
-            }
-            Err(error) => return Err(error),
-            Ok((rule, key)) => {
-                let bytes = key.single().unwrap_or_default();
-                let (shadow, who) = (is_shadow(rollout, name, bytes), self.0.secret.who(&key));
-                let trial = entry.tried(release.tier(tier));
-                let asked = |rule: &Arc<_>| Asked { rule: Arc::clone(rule), who, cost };
-                let list = if shadow { &mut selected.shadow } else { &mut selected.enforced };
-                list.push(asked(&rule.rule));
-                selected.slots.push(if shadow { Slot::Shadow } else { Slot::Enforced });
-                selected.shadow.extend(trial.map(asked));
-                selected.slots.extend(trial.map(|_| Slot::Shadow));
-            }
+        if rollout != Rollout::Off {
+            let (who, tier) = (self.0.secret.who(&key), release.tier(tier));
+            let applies = match entry.limits_of(&who, tier, self.0.clock.now()) {
+                Some(rule) => Applies::Limits { rule, trial: entry.tried(tier), who, cost },
+                None => Applies::Closed,
+            };
+            let shadow = is_shadow(rollout, name, key.single().unwrap_or_default());
+            selected.add(entry, applies, shadow);
         }
         Ok(Prepared::new(&self.0, selected, &release))
     }
@@ -131,27 +118,30 @@ impl Limiter {
         tier: Option<&str>,
     ) -> Result<(Rule, RuleKey), AskError> {
         let release = self.0.rules.load();
-        let Some(entry) = release.find(name) else {
-            let names = release.entries.iter().map(|entry| &*entry.spec.id);
-            return Err(AskError::Unknown(UnknownRule::new(name, names)));
-        };
-        let spec = &entry.spec.key;
-        let form = if spec.is_given() {
-            Form::Given(key.iter().map(|part| (*part).to_owned()).collect())
-        } else {
-            let said = key.iter().map(|part| (None::<&KeyKind>, *part));
-            let parts = AskError::Parts { given: key.len(), wanted: spec.parts.len() };
-            Form::Encoded(
-                spec.written(said, |address| release.identity.network(address))
-                    .ok_or(parts)?
-                    .as_bytes()
-                    .to_vec(),
-            )
-        };
-        let key = RuleKey(form);
+        let (entry, key) = named(&release, name, key)?;
         let (who, now) = (self.0.secret.who(&key), self.0.clock.now());
-        let own = entry.overridden(&who, now);
-        let rule = own.or_else(|| entry.limited(release.tier(tier))).ok_or(AskError::Closed)?;
+        let rule = entry.limits_of(&who, release.tier(tier), now).ok_or(AskError::Closed)?;
         Ok((Rule::new(Arc::clone(&self.0), Arc::clone(rule)), key))
     }
+}
+
+/// The rule of this name, and a key that somebody wrote as that rule counts it.
+fn named<'r>(
+    release: &'r Release,
+    name: &str,
+    key: &[&str],
+) -> Result<(&'r Entry, RuleKey), AskError> {
+    let Some(entry) = release.find(name) else {
+        let names = release.entries.iter().map(|entry| &*entry.spec.id);
+        return Err(AskError::Unknown(UnknownRule::new(name, names)));
+    };
+    let spec = &entry.spec.key;
+    if spec.is_given() {
+        let parts = key.iter().map(|part| (*part).to_owned()).collect();
+        return Ok((entry, RuleKey(Form::Given(parts))));
+    }
+    let said = key.iter().map(|part| (None::<&KeyKind>, *part));
+    let written = spec.written(said, |address| release.identity.network(address));
+    let parts = AskError::Parts { given: key.len(), wanted: spec.parts.len() };
+    Ok((entry, RuleKey(Form::Encoded(written.ok_or(parts)?.as_bytes().to_vec()))))
 }

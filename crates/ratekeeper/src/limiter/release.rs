@@ -168,9 +168,10 @@ impl Entry {
         of_tier(&self.live, tier)
     }
 
-    /// What a key is limited by instead, at this time.
-    pub(super) fn overridden(&self, who: &Who, now: u64) -> Option<&Arc<Compiled>> {
-        self.overrides.get(who).filter(|own| now < own.until).map(|own| &own.rule)
+    /// What a key of a tier is limited by at this time, overrides heeded; `None` if the rule is closed.
+    pub(super) fn limits_of(&self, who: &Who, tier: usize, now: u64) -> Option<&Arc<Compiled>> {
+        let own = self.overrides.get(who).filter(|own| now < own.until);
+        own.map(|own| &own.rule).or_else(|| self.limited(tier))
     }
 
     /// The same for the limits on trial.

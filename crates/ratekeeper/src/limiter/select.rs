@@ -60,6 +60,7 @@ pub(super) enum Slot {
 }
 
 /// How a rule applies to a request.
+#[derive(Clone, Copy)]
 pub(super) enum Applies<'e> {
     /// It lets nobody pass.
     Closed,
@@ -69,6 +70,26 @@ pub(super) enum Applies<'e> {
         who: Who,
         cost: u64,
     },
+}
+
+impl Selected {
+    /// Adds a rule that applies, behind those that are there.
+    pub(super) fn add(&mut self, entry: &Entry, applies: Applies<'_>, shadow: bool) {
+        match applies {
+            Applies::Closed => {
+                self.closed |= !shadow;
+                self.slots.push(Slot::Closed(Arc::clone(&entry.closed), shadow));
+            }
+            Applies::Limits { rule, trial, who, cost } => {
+                let asked = |rule: &Arc<Compiled>| Asked { rule: Arc::clone(rule), who, cost };
+                let list = if shadow { &mut self.shadow } else { &mut self.enforced };
+                list.push(asked(rule));
+                self.slots.push(if shadow { Slot::Shadow } else { Slot::Enforced });
+                self.shadow.extend(trial.map(asked));
+                self.slots.extend(trial.map(|_| Slot::Shadow));
+            }
+        }
+    }
 }
 
 impl<'r> View<'r> {
@@ -138,22 +159,7 @@ impl<'r> View<'r> {
             Err(Why::Rejected(rejected)) if self.may_refuse(entry) => return Err(rejected),
             Err(_) => return Ok(()),
         };
-        match applies {
-            Applies::Closed => {
-                selected.closed |= !shadow;
-                selected.slots.push(Slot::Closed(Arc::clone(&entry.closed), shadow));
-            }
-            Applies::Limits { rule, trial, who, cost } => {
-                let asked = |rule: &Arc<Compiled>| Asked { rule: Arc::clone(rule), who, cost };
-                let list = if shadow { &mut selected.shadow } else { &mut selected.enforced };
-                list.push(asked(rule));
-                selected.slots.push(if shadow { Slot::Shadow } else { Slot::Enforced });
-                if let Some(trial) = trial {
-                    selected.shadow.push(asked(trial));
-                    selected.slots.push(Slot::Shadow);
-                }
-            }
-        }
+        selected.add(entry, applies, shadow);
         Ok(())
     }
 
@@ -189,11 +195,12 @@ impl<'r> View<'r> {
         let shadow = is_shadow(rollout, &spec.id, key.as_bytes());
         let who = self.limiter.secret.who(key.as_bytes());
         let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
-        let own = match entry.overrides.is_empty() {
-            true => None,
-            false => entry.overridden(&who, self.limiter.clock.now()),
+        // Most rules have no overrides, and need no clock for them.
+        let rule = match entry.overrides.is_empty() {
+            true => entry.limited(tier),
+            false => entry.limits_of(&who, tier, self.limiter.clock.now()),
         };
-        let Some(rule) = own.or_else(|| entry.limited(tier)) else {
+        let Some(rule) = rule else {
             return Ok((Applies::Closed, shadow));
         };
         let trial = entry.tried(tier);

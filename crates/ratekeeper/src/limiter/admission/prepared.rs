@@ -3,7 +3,7 @@
 //! Invariant: what is wrong with a request is told when it is prepared; asking then cannot fail. It is
 //! decided by the rules that were there when it was prepared.
 
-use super::{Later, Sheet, Way};
+use super::{Begun, Sheet, Way};
 use crate::decision::Decisions;
 use crate::limiter::release::Release;
 use crate::limiter::select::{ANYONE, Selected, View};
@@ -38,7 +38,7 @@ impl Limiter {
     pub fn prepare(&self, request: &Request<'_>) -> Result<Prepared, Rejected> {
         let release = self.0.rules.load();
         let selected = View::new(&self.0, &release, request, ANYONE)?.select()?;
-        Ok(Prepared { limiter: Arc::clone(&self.0), selected, sheet: release.sheet() })
+        Ok(Prepared::new(&self.0, selected, &release))
     }
 }
 
@@ -53,11 +53,11 @@ impl Prepared {
 
     /// Decides it, as [`Limiter::check`] does.
     pub async fn check(self) -> Decisions {
-        let (Prepared { limiter, selected, sheet }, way) = (self, Way::Told);
-        if selected.closed || limiter.decides_at_once(&selected, way) {
-            return limiter.admit_now(selected, sheet, way).decisions;
+        let Prepared { limiter, selected, sheet } = self;
+        match limiter.begin(selected, sheet, Way::Told) {
+            Begun::Done(admission) => admission.decisions,
+            Begun::Later(later) => later.run().await.decisions,
         }
-        Later { limiter, selected, sheet, way }.run().await.decisions
     }
 }
 
