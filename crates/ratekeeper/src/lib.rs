@@ -30,6 +30,7 @@ pub mod fields;
 pub mod diagnosis;
 #[cfg(feature = "tower")]
 pub mod layer;
+mod few;
 mod clock;
 mod sync;
 

@@ -53,6 +53,7 @@ pub use wait::{Wait, Waiting};
 
 use crate::clock::Clock;
 use crate::decision::{Decision, Decisions, RuleResult};
+use crate::few::Few;
 use crate::key::{Key, Secret, Who};
 use crate::name::{HoldId, PermitId};
 use crate::store::Charge;
@@ -256,9 +257,9 @@ impl Inner {
     }
 
     /// The decisions of all limits as those of their rules.
-    fn results(&self, rules: &[Asked], decisions: &[Decision], shadow: bool) -> Vec<RuleResult> {
+    fn results(&self, rules: &[Asked], decisions: &[Decision], shadow: bool) -> Few<RuleResult> {
         let mut rest = decisions;
-        let mut results = Vec::with_capacity(rules.len());
+        let mut results = Few::default();
         for Asked { rule, cost, .. } in rules {
             let (own, others) = rest.split_at(rule.meters.len());
             let result = RuleResult::new(&rule.label, own);

@@ -4,6 +4,7 @@
 //! have done, and changes nothing.
 
 use super::Decision;
+use crate::few::Few;
 use crate::fields::Policy;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -33,7 +34,10 @@ impl RuleResult {
     /// Of the decisions of all limits of a rule.
     #[inline]
     pub(crate) fn new(label: &Arc<Label>, limits: &[Decision]) -> RuleResult {
-        let decision = Decision::together(limits);
+        let decision = match limits {
+            [only] => *only,
+            _ => Decision::together(limits),
+        };
         let limits = (limits.len() > 1).then(|| limits.into());
         RuleResult { label: Arc::clone(label), decision, limits, shadow: false }
     }
@@ -96,12 +100,15 @@ impl Deref for RuleResult {
 pub struct Decisions {
     decision: Decision,
     decisive: Option<usize>,
-    results: Vec<RuleResult>,
+    results: Few<RuleResult>,
     version: u64,
 }
 
 impl Decisions {
-    pub(crate) fn new(results: Vec<RuleResult>, version: u64) -> Decisions {
+    pub(crate) fn new(results: Few<RuleResult>, version: u64) -> Decisions {
+        if let Few::One(RuleResult { decision, shadow: false, .. }) = results {
+            return Decisions { decision, decisive: Some(0), results, version };
+        }
         let enforced = || results.iter().enumerate().filter(|(_, result)| !result.shadow);
         let found = Decision::decisive(enforced().map(|(_, result)| &result.decision));
         let found = found.and_then(|(nth, _)| enforced().nth(nth));

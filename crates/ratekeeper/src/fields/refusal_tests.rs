@@ -6,6 +6,7 @@ use super::told_tests::{CLOSED, OUTAGE, decision, rule};
 use super::{Field, Refusal, rejected_problem};
 use crate::algorithm::Retry;
 use crate::decision::{Decision, Decisions};
+use crate::few::Few;
 use crate::request::Rejected;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -55,9 +56,9 @@ fn each_kind_of_refusal_has_its_status() {
 #[test]
 fn a_shadow_is_no_refusal() {
     let shadow = rule("a", &["10/second"], &[CLOSED()], true);
-    assert!(Refusal::of(&Decisions::new(vec![shadow.clone()], 1)).is_none());
+    assert!(Refusal::of(&Decisions::new(Few::One(shadow.clone()), 1)).is_none());
     let refused = rule("b", &["10/second"], &[USED_UP()], false);
-    let decisions = Decisions::new(vec![shadow, refused], 1);
+    let decisions = Decisions::new(vec![shadow, refused].into(), 1);
     assert_eq!(body(&decisions)["violated-policies"], json!(["b"]));
     assert_eq!(Refusal::of(&decisions).unwrap().status(), 429);
 }

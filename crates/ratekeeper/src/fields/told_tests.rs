@@ -5,6 +5,7 @@
 use super::{Field, Policy, text, write};
 use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use crate::decision::{Decision, Decisions, Label, RuleResult, Source};
+use crate::few::Few;
 use crate::limit::Limit;
 use crate::rule::FieldForms;
 use std::sync::Arc;
@@ -69,11 +70,11 @@ fn what_has_no_figures_has_no_fields() {
         ]
     };
     for alone in hidden() {
-        assert_eq!(told(&Decisions::new(vec![alone], 1), FieldForms::default()), []);
+        assert_eq!(told(&Decisions::new(Few::One(alone), 1), FieldForms::default()), []);
     }
     let mut all = hidden().to_vec();
     all.push(rule("seen", &["10/second"], &[figures], false));
-    let told = told(&Decisions::new(all, 1), FieldForms::default());
+    let told = told(&Decisions::new(all.into(), 1), FieldForms::default());
     assert_eq!(told[0], (Field::RateLimitPolicy, r#""seen";q=10;w=1"#.into()));
     assert_eq!(told.len(), 5);
 }
@@ -82,9 +83,9 @@ fn what_has_no_figures_has_no_fields() {
 /// Method: each of them; the first is not told to retry, the second after a second.
 #[test]
 fn closed_rules_and_outages_show_no_figures() {
-    let closed = Decisions::new(vec![rule("a", &["10/second"], &[CLOSED()], false)], 1);
+    let closed = Decisions::new(Few::One(rule("a", &["10/second"], &[CLOSED()], false)), 1);
     assert_eq!(told(&closed, FieldForms::default()), []);
-    let outage = Decisions::new(vec![rule("a", &["10/second"], &[OUTAGE()], false)], 1);
+    let outage = Decisions::new(Few::One(rule("a", &["10/second"], &[OUTAGE()], false)), 1);
     assert_eq!(told(&outage, FieldForms::default()), [(Field::RetryAfter, "1".into())]);
 }
 
@@ -94,7 +95,7 @@ fn closed_rules_and_outages_show_no_figures() {
 fn names_are_quoted() {
     let figures = decision(10, 9, 1_000_000, Retry::NOW);
     let rule = rule(r#"a "b" \ ~"#, &["10/second"], &[figures], false);
-    let told = told(&Decisions::new(vec![rule], 1), FieldForms::default());
+    let told = told(&Decisions::new(Few::One(rule), 1), FieldForms::default());
     assert_eq!(told[0].1, r#""a \"b\" \\ ~";q=10;w=1"#);
     assert_eq!(told[1].1, r#""a \"b\" \\ ~";r=9;t=1"#);
     let mut text = String::new();
@@ -152,7 +153,7 @@ fn what_nobody_knows_is_left_out() {
     assert_eq!(left(Limit::per_second(10).build().unwrap(), unknown), r#""p";r=0"#);
     let rule = rule("p", &["10/second"], &[unknown], false);
     let forms = FieldForms { ietf: false, x_ratelimit: true, draft_07: true, draft_06: true };
-    let told = told(&Decisions::new(vec![rule], 1), forms);
+    let told = told(&Decisions::new(Few::One(rule), 1), forms);
     let names: Vec<&str> = told.iter().map(|(field, _)| field.name()).collect();
     assert!(!names.contains(&"x-ratelimit-reset") && !names.contains(&"ratelimit-reset"));
     assert_eq!(told[0].1, "1");

@@ -10,9 +10,13 @@ use crate::request::Rejected;
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use std::mem;
 
-/// Fields that an answer has in the usual case.
-const FIELDS: usize = 6;
+/// Most fields that an answer has.
+const FIELDS_MAX: usize = 9;
+
+/// Bytes that hold the values of all fields in the usual case.
+const TEXTS_USUAL: usize = 160;
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -58,26 +62,56 @@ pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: 
         told.is_some_and(|other: u64| other <= admission.remaining())
     };
     let (x_stays, older_stays) = (stricter(Field::XRemaining), stricter(Field::Remaining));
-    let now = setup.limiter.now();
-    headers.reserve(FIELDS);
-    fields::write(admission.decisions(), admission.forms(), now, &mut |field, text| match field {
-        Field::RateLimitPolicy | Field::RateLimit => {
-            if let Ok(value) = HeaderValue::from_str(text) {
+    let told = Told::new(admission, setup.limiter.now());
+    let fresh = headers.is_empty();
+    headers.reserve(told.count);
+    for (field, value) in told.fields() {
+        match field {
+            Field::RateLimitPolicy | Field::RateLimit if !fresh => {
                 headers.append(name(field), value);
+                continue;
             }
-        }
-        Field::XLimit | Field::XRemaining | Field::XReset if x_stays => {}
-        Field::Limit | Field::Remaining | Field::Reset if older_stays => {}
-        _ => {
+            Field::XLimit | Field::XRemaining | Field::XReset if x_stays => continue,
+            Field::Limit | Field::Remaining | Field::Reset if older_stays => continue,
             // The first of three figures of one limit; not every limit has the last.
-            match field {
-                Field::XLimit => drop(headers.remove(name(Field::XReset))),
-                Field::Limit => drop(headers.remove(name(Field::Reset))),
-                _ => {}
-            }
-            insert(headers, field, text);
+            Field::XLimit if !fresh => drop(headers.remove(name(Field::XReset))),
+            Field::Limit if !fresh => drop(headers.remove(name(Field::Reset))),
+            _ => {}
         }
-    });
+        headers.insert(name(field), value);
+    }
+}
+
+/// What callers are told, all of it in one piece of memory.
+struct Told {
+    texts: Bytes,
+    /// Each field, and where its value ends.
+    ends: [(Field, usize); FIELDS_MAX],
+    count: usize,
+}
+
+impl Told {
+    fn new(admission: &Admission, now: u64) -> Told {
+        let mut texts = Vec::with_capacity(TEXTS_USUAL);
+        let mut ends = [(Field::RetryAfter, 0); FIELDS_MAX];
+        let mut count = 0;
+        fields::write(admission.decisions(), admission.forms(), now, &mut |field, text| {
+            texts.extend_from_slice(text.as_bytes());
+            if let Some(end) = ends.get_mut(count) {
+                *end = (field, texts.len());
+                count += 1;
+            }
+        });
+        Told { texts: texts.into(), ends, count }
+    }
+
+    fn fields(&self) -> impl Iterator<Item = (Field, HeaderValue)> {
+        let mut start = 0;
+        self.ends[..self.count].iter().filter_map(move |(field, end)| {
+            let text = self.texts.slice(mem::replace(&mut start, *end)..*end);
+            Some((*field, HeaderValue::from_maybe_shared(text).ok()?))
+        })
+    }
 }
 
 fn insert(headers: &mut HeaderMap, field: Field, text: &str) {

@@ -17,6 +17,7 @@ use super::release::Release;
 use super::select::{ANYONE, Selected, Slot, View};
 use super::{Asked, Inner, Limiter, charges};
 use crate::decision::{Decisions, RuleResult};
+use crate::few::Few;
 use crate::request::{Rejected, Request};
 use crate::rule::{FieldForms, KeyKind};
 use line::Line;
@@ -117,6 +118,9 @@ impl Release {
 impl Inner {
     /// Decides what can be decided at once.
     fn begin(self: &Arc<Self>, selected: Selected, sheet: Sheet, way: Way) -> Begun {
+        if let Some(asked) = self.only(&selected) {
+            return Begun::Done(self.admit_one(asked, sheet));
+        }
         match selected.closed || self.decides_at_once(&selected, way) {
             true => Begun::Done(self.admit_now(selected, sheet, way)),
             false => Begun::Later(Later { limiter: Arc::clone(self), selected, sheet, way }),
@@ -128,6 +132,25 @@ impl Inner {
         let shapes = |asked: &Asked| asked.rule.meters.iter().any(|meter| meter.pace().is_some());
         let waits = way == Way::Here && selected.enforced.iter().any(shapes);
         self.not_shared().is_ok() && !waits
+    }
+
+    /// The only rule that applies, if it takes no more than one look at one bucket in memory.
+    fn only<'s>(&self, selected: &'s Selected) -> Option<&'s Asked> {
+        match &selected.enforced {
+            Few::One(asked) if selected.slots.is_empty() && self.not_shared().is_ok() => {
+                Some(asked).filter(|asked| asked.rule.is_simple())
+            }
+            _ => None,
+        }
+    }
+
+    /// Decides what most requests are: one look at one bucket, and nothing to hold.
+    fn admit_one(&self, Asked { rule, who, cost }: &Asked, sheet: Sheet) -> Admission {
+        let decision = self.charge_at(self.clock.now(), rule, who.local, *cost);
+        self.observe(rule, &decision, *cost);
+        let result = RuleResult::new(&rule.label, &[decision]);
+        let decisions = Decisions::new(Few::One(result), sheet.version);
+        Admission { decisions, forms: sheet.forms, holds: Vec::new() }
     }
 
     /// Decides a request that waits for nothing.
@@ -145,15 +168,13 @@ impl Inner {
     /// Charges rules in memory, all or none; what is to be given back or settled later is held.
     fn take(
         self: &Arc<Self>,
-        rules: Vec<Asked>,
+        rules: Few<Asked>,
         way: Way,
         shadow: bool,
         holds: &mut Vec<Hold>,
-    ) -> Vec<RuleResult> {
+    ) -> Few<RuleResult> {
         if let [Asked { rule, who, cost }] = &rules[..]
-            && rule.meters.len() == 1
-            && rule.plain
-            && !rule.manner.after.is_needed()
+            && rule.is_simple()
         {
             let decision = self.charge_at(self.clock.now(), rule, who.local, *cost);
             return self.results(&rules, &[decision], shadow);
@@ -166,7 +187,7 @@ impl Inner {
             return self.results(&rules, &admitted.decisions, shadow);
         }
         // Should the observer panic, what is held is there to be given back.
-        holds.push(Hold::new(self, rules, admitted.receipts));
+        holds.push(Hold::new(self, rules.into_vec(), admitted.receipts));
         let rules = holds.last().map_or(&[][..], |hold| &hold.rules);
         self.results(rules, &admitted.decisions, shadow)
     }
@@ -178,10 +199,10 @@ impl Inner {
         enforced: &[RuleResult],
         way: Way,
         holds: &mut Vec<Hold>,
-    ) -> Vec<RuleResult> {
+    ) -> Few<RuleResult> {
         let passes = enforced.iter().all(|result| result.is_allowed());
         let rules = rules.into_iter().filter(|_| passes);
-        rules.flat_map(|asked| self.take(vec![asked], way, true, holds)).collect()
+        rules.flat_map(|asked| self.take(Few::One(asked), way, true, holds)).collect()
     }
 }
 
@@ -194,7 +215,7 @@ impl Later {
         }
         let Later { limiter, selected: Selected { enforced, shadow, slots, .. }, sheet, way } =
             self;
-        let (results, hold) = Line::new(&limiter, enforced).await;
+        let (results, hold) = Line::new(&limiter, enforced.into_vec()).await;
         let mut holds = vec![hold];
         let shadows = limiter.take_shadows(shadow, &results, way, &mut holds);
         Admission::new(sheet, &slots, results, shadows, holds)
@@ -206,13 +227,13 @@ impl Admission {
     fn new(
         sheet: Sheet,
         slots: &[Slot],
-        results: Vec<RuleResult>,
-        shadows: Vec<RuleResult>,
+        results: Few<RuleResult>,
+        shadows: Few<RuleResult>,
         holds: Vec<Hold>,
     ) -> Admission {
         let Sheet { version, forms } = sheet;
         // The usual case: nothing to put in order.
-        if results.len() == slots.len() {
+        if slots.is_empty() {
             return Admission { decisions: Decisions::new(results, version), forms, holds };
         }
         let (mut results, mut shadows) = (results.into_iter(), shadows.into_iter());

@@ -9,6 +9,7 @@ use super::{Compiled, Inner};
 use crate::algorithm::Retry;
 use crate::algorithm::bucket::Arrival;
 use crate::decision::{Decision, Source};
+use crate::few::Few;
 use crate::store::{Charge, Receipt};
 use std::task::Waker;
 
@@ -18,8 +19,10 @@ pub(super) struct Admitted {
     pub(super) decisions: Vec<Decision>,
     /// One for each charge; none if they were refused.
     pub(super) receipts: Vec<Receipt>,
-    /// The place in line, if the turn is not yet.
-    pub(super) ticket: Option<Ticket>,
+    /// The places in line, where turns are not yet.
+    pub(super) tickets: Few<Ticket>,
+    /// The last tick of turns that nothing changes, which have no place in line.
+    pub(super) told: u64,
     /// Whether others of the same bucket had their turn at the same time, and go first.
     pub(super) behind: bool,
     pub(super) now: u64,
@@ -28,7 +31,8 @@ pub(super) struct Admitted {
 /// What became of the charge of a bucket that shapes.
 pub(super) struct Turn {
     pub(super) decision: Decision,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) tickets: Few<Ticket>,
+    pub(super) told: u64,
     pub(super) behind: bool,
     pub(super) now: u64,
 }
@@ -36,8 +40,8 @@ pub(super) struct Turn {
 impl Admitted {
     /// As one decision.
     pub(super) fn turn(self) -> Turn {
-        let Admitted { ticket, behind, now, .. } = self;
-        Turn { decision: Decision::together(&self.decisions), ticket, behind, now }
+        let Admitted { decisions, tickets, told, behind, now, .. } = self;
+        Turn { decision: Decision::together(&decisions), tickets, told, behind, now }
     }
 }
 
@@ -55,14 +59,21 @@ impl Inner {
             behind |= lines.release(charge.bucket(), now);
         }
         let (decisions, receipts) = self.store.charge_all(now, charges);
-        let mut ticket = None;
-        for (charge, receipt) in charges.iter().zip(&receipts) {
-            if charge.pace().is_some() && charge.cost() > 0 && !receipt.is_shared() {
-                let waker = waker.filter(|_| ticket.is_none());
-                ticket = take_place(&mut lines, charge, receipt.until(), now, waker).or(ticket);
+        let (mut tickets, mut told) = (Few::default(), now);
+        for ((charge, receipt), decision) in charges.iter().zip(&receipts).zip(&decisions) {
+            if charge.pace().is_none() || charge.cost() == 0 {
+                continue;
+            }
+            let ticket = match receipt.is_shared() {
+                true => None,
+                false => take_place(&mut lines, charge, receipt.until(), now, waker),
+            };
+            match ticket {
+                Some(ticket) => tickets.push(ticket),
+                None => told = told.max(now + decision.verdict.retry_after.delay()),
             }
         }
-        Admitted { decisions, receipts, ticket, behind, now }
+        Admitted { decisions, receipts, tickets, told, behind, now }
     }
 
     /// The same for a single bucket that shapes, without receipts.
@@ -72,7 +83,9 @@ impl Inner {
         let behind = lines.release(charge.bucket(), now);
         let (decision, until) = self.store.charge_turn(now, charge);
         let ticket = until.and_then(|until| take_place(&mut lines, charge, until, now, waker));
-        Turn { decision, ticket, behind, now }
+        let delay = if charge.cost() > 0 { decision.verdict.retry_after.delay() } else { 0 };
+        let told = if ticket.is_none() { now + delay } else { now };
+        Turn { decision, tickets: ticket.into_iter().collect(), told, behind, now }
     }
 
     /// The same, and what is held of concurrency limits becomes a permit by name.
@@ -123,12 +136,24 @@ impl Inner {
         self.end_holds();
     }
 
-    /// Gives up a place in line, unless its turn has come; all behind it move up.
-    pub(super) fn leave(&self, ticket: &Ticket, charge: &Charge<'_>) {
-        let mut lines = self.queues.hold_one(charge.bucket());
-        if let Some(end) = lines.leave(ticket, self.clock.now()) {
-            self.store.move_end(charge, end);
+    /// Gives up places in line, unless their turns have come; all behind them move up.
+    pub(super) fn leave<'c>(&self, tickets: &[Ticket], charges: impl Iterator<Item = Charge<'c>>) {
+        for charge in charges {
+            let own = |ticket: &&Ticket| ticket.is_of(charge.bucket());
+            let Some(ticket) = tickets.iter().find(own) else { continue };
+            let mut lines = self.queues.hold_one(charge.bucket());
+            if let Some(end) = lines.leave(ticket, self.clock.now()) {
+                self.store.move_end(&charge, end);
+            }
         }
+    }
+
+    /// Whether any of these places still waits for its turn; if so, `waker` will be woken then.
+    pub(super) fn waits(&self, tickets: &[Ticket], waker: &Waker) -> bool {
+        let now = self.clock.now();
+        // Each of them has to know whom to wake.
+        let each = tickets.iter().map(|ticket| self.queues.waits(ticket, now, waker));
+        each.fold(false, |any, waits| any | waits)
     }
 
     /// Gives units back. Where somebody waits in line, the turns before were used, and permits are

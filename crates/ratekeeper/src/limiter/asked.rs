@@ -38,6 +38,11 @@ impl Compiled {
         &self.label.id
     }
 
+    /// Whether it takes one look at one bucket, and nothing after it.
+    pub(super) fn is_simple(&self) -> bool {
+        self.plain && self.meters.len() == 1 && !self.manner.after.is_needed()
+    }
+
     /// A charge for each limit.
     pub(super) fn charges(&self, fingerprint: u64, cost: u64) -> impl Iterator<Item = Charge<'_>> {
         self.meters.iter().map(move |meter| Charge::new(meter, fingerprint, cost))

@@ -9,7 +9,7 @@ use super::{Asked, Limiter};
 use crate::decision::Decision;
 use crate::limit::Limit;
 use crate::request::{Rejected, Request};
-use crate::rule::{Match, Rollout};
+use crate::rule::Rollout;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -92,11 +92,9 @@ impl Limiter {
     fn explain_rules(&self, request: &Request<'_>) -> Result<(Explanation, Vec<Look>), Rejected> {
         let release = self.0.rules.load();
         let view = View::new(&self.0, &release, request, ANYONE)?;
-        let mut found = Vec::new();
-        release.index.find(view.host.as_deref(), view.path.as_ref(), &mut found);
         let (mut rules, mut looks) = (Vec::new(), Vec::new());
-        for (number, entry) in release.entries.iter().enumerate() {
-            let pattern = found.iter().find(|found| found.rule as usize == number);
+        for (number, entry) in (0_u32..).zip(&release.entries) {
+            let pattern = entry.at(number, view.host.as_deref(), view.path.as_ref());
             let mut explained = Explained::new(entry);
             let met = match view.meets(entry, pattern.is_some()) {
                 Ok(()) => view.apply(entry, pattern.and_then(|found| found.pattern)),
@@ -142,7 +140,7 @@ impl View<'_> {
         let spec = &entry.spec;
         match (self.request.domain, &spec.domain) {
             (Some(domain), Some(own)) if *domain == **own => Ok(()),
-            (None, None) if found || is_anywhere(&spec.matches) => Ok(()),
+            (None, None) if found => Ok(()),
             (None, None) => {
                 let host = self.host.as_deref().unwrap_or_default();
                 let hosts = &spec.matches.hosts;
@@ -152,11 +150,6 @@ impl View<'_> {
             _ => Err(Why::Domain),
         }
     }
-}
-
-/// Whether neither host nor path matter.
-fn is_anywhere(matches: &Match) -> bool {
-    matches.hosts.is_empty() && matches.paths.is_empty()
 }
 
 impl Explained {

@@ -10,6 +10,7 @@ use super::permit::{held, release};
 use super::shared::{Backing, Permits, Shared};
 use super::{Asked, Inner, charges};
 use crate::decision::Decisions;
+use crate::few::Few;
 use crate::store::Receipt;
 use std::fmt;
 use std::future::IntoFuture;
@@ -107,7 +108,7 @@ impl Hold {
     pub(super) fn new(limiter: &Arc<Inner>, rules: Vec<Asked>, receipts: Vec<Receipt>) -> Hold {
         Hold {
             limiter: Arc::clone(limiter),
-            decisions: Decisions::new(Vec::new(), 0),
+            decisions: Decisions::new(Few::default(), 0),
             rules,
             receipts,
             units: 0,

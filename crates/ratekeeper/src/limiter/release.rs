@@ -15,9 +15,9 @@ use crate::limit::Limit;
 use crate::rule::index::Index;
 use crate::rule::when::Condition;
 use crate::rule::{
-    CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, RuleSet, RuleSpec, Scope,
+    CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, Match, RuleSet, RuleSpec, Scope,
 };
-use found::{Domain, by_header, domains, index};
+use found::{Finder, exempt_index};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,15 +26,12 @@ pub(super) struct Release {
     pub(super) entries: Vec<Entry>,
     /// Entries by id.
     names: HashMap<Arc<str>, u32>,
-    /// Which rules can match a host and a path.
-    pub(super) index: Index,
-    /// Which rules can match a header field, by its name and value.
-    pub(super) by_header: HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>,
-    /// Which rules can match descriptors, by domain.
-    pub(super) domains: HashMap<Arc<str>, Domain>,
+    pub(super) finder: Finder,
     pub(super) identity: Identity,
     pub(super) tiers: Vec<Arc<str>>,
     pub(super) exempt: Vec<Exempt>,
+    /// Which of them may be for a host and a path.
+    pub(super) exempt_index: Index,
     pub(super) forms: FieldForms,
     /// Whether any rule looks at the path, which then has to be one that all agree on.
     pub(super) looks_at_path: bool,
@@ -97,20 +94,17 @@ impl Release {
                 }
             }
         }
-        let (index, by_header, domains) = (index(&entries), by_header(&entries), domains(&entries));
-        let (forms, tiers) = (fields, tiers);
-        let looks_at_path = looks_at_path || index.has_paths();
+        let (finder, exempt_index) = (Finder::new(&entries), exempt_index(&exempt));
         Release {
             version,
             entries,
             names,
-            index,
-            by_header,
-            domains,
+            finder,
             identity,
             tiers,
             exempt,
-            forms,
+            exempt_index,
+            forms: fields,
             looks_at_path,
         }
     }
@@ -229,11 +223,12 @@ impl Manner {
     }
 }
 
-/// Whether a rule looks at the path in another way than by its patterns.
+/// Whether a rule looks at the path.
 fn looks_at_path(spec: &RuleSpec) -> bool {
     let by_path = |kind: &KeyKind| matches!(kind, KeyKind::Path | KeyKind::Route);
     let key = spec.key.parts.iter().flatten().any(by_path);
-    key || spec.when.is_some() || !spec.matches.except.is_empty()
+    let Match { paths, except, .. } = &spec.matches;
+    key || spec.when.is_some() || !paths.is_empty() || !except.is_empty()
 }
 
 impl Limiter {

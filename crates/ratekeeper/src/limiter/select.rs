@@ -2,6 +2,7 @@
 //!
 //! Invariant: a rule that cannot tell whom to count does what it was told to, and never counts nobody.
 
+mod find;
 mod parts;
 mod why;
 
@@ -10,6 +11,7 @@ pub(super) use why::Why;
 use super::release::{Entry, Release};
 use super::{Asked, Compiled, Inner};
 use crate::decision::Label;
+use crate::few::Few;
 use crate::identity::Caller;
 use crate::key::Who;
 use crate::request::path::CanonicalPath;
@@ -40,9 +42,9 @@ pub(super) struct View<'r> {
 /// What is charged for a request.
 #[derive(Default)]
 pub(super) struct Selected {
-    pub(super) enforced: Vec<Asked>,
+    pub(super) enforced: Few<Asked>,
     pub(super) shadow: Vec<Asked>,
-    /// Every rule that applies, in the order of the file.
+    /// Every rule that applies, in the order of the file; left out while all of them are enforced.
     pub(super) slots: Vec<Slot>,
     /// Whether a rule that is enforced lets nobody pass.
     pub(super) closed: bool,
@@ -78,17 +80,33 @@ impl Selected {
         match applies {
             Applies::Closed => {
                 self.closed |= !shadow;
-                self.slots.push(Slot::Closed(Arc::clone(&entry.closed), shadow));
+                self.place(Slot::Closed(Arc::clone(&entry.closed), shadow));
             }
             Applies::Limits { rule, trial, who, cost } => {
                 let asked = |rule: &Arc<Compiled>| Asked { rule: Arc::clone(rule), who, cost };
-                let list = if shadow { &mut self.shadow } else { &mut self.enforced };
-                list.push(asked(rule));
-                self.slots.push(if shadow { Slot::Shadow } else { Slot::Enforced });
-                self.shadow.extend(trial.map(asked));
-                self.slots.extend(trial.map(|_| Slot::Shadow));
+                if shadow {
+                    self.shadow.push(asked(rule));
+                    self.place(Slot::Shadow);
+                } else {
+                    self.enforced.push(asked(rule));
+                    if !self.slots.is_empty() {
+                        self.slots.push(Slot::Enforced);
+                    }
+                }
+                if let Some(trial) = trial {
+                    self.shadow.push(asked(trial));
+                    self.place(Slot::Shadow);
+                }
             }
         }
+    }
+
+    /// Notes a place behind those before it, which are enforced if they were left out.
+    fn place(&mut self, slot: Slot) {
+        if self.slots.is_empty() {
+            self.slots.resize(self.enforced.len(), Slot::Enforced);
+        }
+        self.slots.push(slot);
     }
 }
 
@@ -116,40 +134,10 @@ impl<'r> View<'r> {
         if self.is_exempt()? {
             return Ok(selected);
         }
-        match self.request.domain {
-            Some(domain) => {
-                let domain = self.release.domains.get(domain);
-                let found = domain.map(|domain| domain.find(self.request.descriptors));
-                for rule in found.unwrap_or_default() {
-                    self.add(&mut selected, Found { rule, pattern: None })?;
-                }
-            }
-            None => {
-                let mut found = Vec::with_capacity(4);
-                self.release.index.find(self.host.as_deref(), self.path.as_ref(), &mut found);
-                self.find_by_header(&mut found);
-                for found in found {
-                    self.add(&mut selected, found)?;
-                }
-            }
+        for found in self.find() {
+            self.add(&mut selected, found)?;
         }
         Ok(selected)
-    }
-
-    /// Rules that are found by a header field, put in their order among the others.
-    fn find_by_header(&self, found: &mut Vec<Found>) {
-        let before = found.len();
-        for (name, values) in &self.release.by_header {
-            self.request.headers.each(name, &mut |line| {
-                let rules = str::from_utf8(line).ok().and_then(|line| values.get(line));
-                let rules = rules.into_iter().flatten();
-                found.extend(rules.map(|rule| Found { rule: *rule, pattern: None }));
-            });
-        }
-        if found.len() > before {
-            found.sort_unstable_by_key(|found| found.rule);
-            found.dedup_by_key(|found| found.rule);
-        }
     }
 
     fn add(&self, selected: &mut Selected, found: Found) -> Result<(), Rejected> {
@@ -256,8 +244,11 @@ impl<'r> View<'r> {
 
     /// Whether the request passes without being counted.
     pub(super) fn is_exempt(&self) -> Result<bool, Rejected> {
-        for exempt in &self.release.exempt {
-            if self.fits(exempt)? {
+        if self.release.exempt.is_empty() {
+            return Ok(false);
+        }
+        for found in self.release.exempt_index.find(self.host.as_deref(), self.path.as_ref()) {
+            if self.fits(&self.release.exempt[found.rule as usize])? {
                 return Ok(true);
             }
         }

@@ -9,6 +9,7 @@ use super::queue::{Sleeper, Ticket};
 use super::shared::Stage;
 use super::{Rule, alarm};
 use crate::decision::Decision;
+use crate::few::Few;
 use crate::key::Who;
 use crate::store::Charge;
 use std::fmt;
@@ -92,8 +93,8 @@ pub(super) enum State {
     Sleeps(Sleeper),
     /// Admitted, with a turn that nothing changes.
     Told(Sleeper, Decision),
-    /// Admitted, in line.
-    InLine(Ticket, Decision),
+    /// Admitted, in line; and the last tick of turns that nothing changes.
+    InLine(Few<Ticket>, u64, Decision),
     /// Admitted, behind others who were just let go.
     Behind(Decision),
     Done,
@@ -111,7 +112,7 @@ impl<'a> Waiting<'a> {
             let decision = limiter.charge_at(start, rule, fingerprint, cost);
             return self.sleep_on(decision, start, until, waker);
         }
-        let Turn { decision, ticket, behind, now } = match &rule.meters[..] {
+        let Turn { decision, tickets, told, behind, now } = match &rule.meters[..] {
             [meter] if meter.pace().is_some() => {
                 let charge = Charge::new(meter, fingerprint, cost).until(until);
                 limiter.admit_turn(&charge, Some(waker))
@@ -122,19 +123,17 @@ impl<'a> Waiting<'a> {
                 limiter.admit_by_name(&charges, Some(waker)).turn()
             }
         };
-        let turn = decision.delay().filter(|_| cost > 0).unwrap_or_default();
-        self.state = match ticket {
-            Some(ticket) => State::InLine(ticket, decision),
-            None if !turn.is_zero() => {
-                let tick = now + u64::try_from(turn.as_micros()).unwrap_or(u64::MAX);
-                State::Told(limiter.queues.sleep(tick, waker), decision)
-            }
-            None if decision.is_allowed() && behind => {
-                waker.wake_by_ref();
-                State::Behind(decision)
-            }
-            None if decision.shapes => return Some(decision),
-            None => return self.sleep_on(decision, now, until, waker),
+        self.state = if !tickets.is_empty() {
+            State::InLine(tickets, told, decision)
+        } else if told > now && decision.is_allowed() {
+            State::Told(limiter.queues.sleep(told, waker), decision)
+        } else if decision.is_allowed() && behind {
+            waker.wake_by_ref();
+            State::Behind(decision)
+        } else if decision.shapes {
+            return Some(decision);
+        } else {
+            return self.sleep_on(decision, now, until, waker);
         };
         None
     }
@@ -156,7 +155,7 @@ impl<'a> Waiting<'a> {
     /// The decision, if it was admitted and has not had its turn.
     pub(super) fn admitted(&self) -> Option<Decision> {
         match self.state {
-            State::InLine(_, decision) | State::Told(_, decision) | State::Behind(decision) => {
+            State::InLine(_, _, decision) | State::Told(_, decision) | State::Behind(decision) => {
                 Some(decision)
             }
             State::Asks | State::Sleeps(_) | State::Done => None,
@@ -167,8 +166,14 @@ impl<'a> Waiting<'a> {
     fn poll_turn(&mut self, waker: &Waker) -> Poll<Decision> {
         let limiter = &self.wait.rule.limiter;
         let (waits, decision) = match &self.state {
-            State::InLine(ticket, decision) => {
-                (limiter.queues.waits(ticket, limiter.clock.now(), waker), *decision)
+            State::InLine(tickets, told, decision) => {
+                let (told, decision) = (*told, *decision);
+                let waits = limiter.waits(tickets, waker);
+                if !waits && told > limiter.clock.now() {
+                    self.state = State::Told(limiter.queues.sleep(told, waker), decision);
+                    return Poll::Pending;
+                }
+                (waits, decision)
             }
             State::Told(sleeper, decision) => {
                 (limiter.queues.sleeps(sleeper, limiter.clock.now(), waker), *decision)
@@ -191,11 +196,8 @@ impl<'a> Waiting<'a> {
         let Rule { limiter, rule } = self.wait.rule;
         match std::mem::replace(&mut self.state, State::Done) {
             State::Sleeps(sleeper) | State::Told(sleeper, _) => limiter.queues.rise(&sleeper),
-            State::InLine(ticket, _) => {
-                let mut charges = rule.charges(self.wait.who.local, self.wait.cost);
-                if let Some(charge) = charges.find(|charge| charge.pace().is_some()) {
-                    limiter.leave(&ticket, &charge);
-                }
+            State::InLine(tickets, ..) => {
+                limiter.leave(&tickets, rule.charges(self.wait.who.local, self.wait.cost));
             }
             State::Asks | State::Behind(_) | State::Done => {}
         }

@@ -11,6 +11,7 @@ mod tree;
 mod tests;
 
 use super::pattern::{HostPattern, PathPattern, canonical_host, to_match};
+use crate::few::Few;
 use crate::request::path::CanonicalPath;
 use nodes::Nodes;
 use std::collections::HashMap;
@@ -66,7 +67,8 @@ impl Index {
         index
     }
 
-    fn add(&mut self, entry: &Entry<'_>) {
+    /// Adds a rule; rules come in their order.
+    pub(crate) fn add(&mut self, entry: &Entry<'_>) {
         self.has_paths |= !entry.paths.is_empty();
         if entry.hosts.is_empty() {
             self.tree.add(&mut self.any_host, entry);
@@ -83,43 +85,31 @@ impl Index {
         }
     }
 
-    /// Whether any rule looks at paths.
-    pub(crate) fn has_paths(&self) -> bool {
-        self.has_paths
+    /// Every rule for this host and path, in their order and each once. Without a path, those that look
+    /// at none.
+    pub(crate) fn find(&self, host: Option<&str>, path: Option<&CanonicalPath<'_>>) -> Few<Found> {
+        self.find_counting(host, path).0
     }
 
-    /// Fills `found` with every rule for this host and path, in their order and each once. Without
-    /// a path, with those that look at none.
-    pub(crate) fn find(
-        &self,
-        host: Option<&str>,
-        path: Option<&CanonicalPath<'_>>,
-        found: &mut Vec<Found>,
-    ) {
-        self.find_counting(host, path, found);
-    }
-
-    /// Says how many nodes it looked at.
+    /// Says how many nodes it looked at, too.
     fn find_counting(
         &self,
         host: Option<&str>,
         path: Option<&CanonicalPath<'_>>,
-        found: &mut Vec<Found>,
-    ) -> usize {
-        found.clear();
+    ) -> (Few<Found>, usize) {
+        let mut found = Few::default();
         let mut roots = Nodes::default();
         self.each_root(host, |root| {
-            found.extend(&root.always);
+            found.extend(root.always.iter().copied());
             roots.add(root.node);
         });
         let visited = match path.filter(|_| self.has_paths) {
-            Some(path) if path.is_asterisk() => self.tree.about_all(&roots, found),
-            Some(path) => self.tree.walk(&roots, &to_match(path), found),
+            Some(path) if path.is_asterisk() => self.tree.about_all(&roots, &mut found),
+            Some(path) => self.tree.walk(&roots, &to_match(path), &mut found),
             None => 0,
         };
-        found.sort_unstable();
-        found.dedup_by_key(|found| found.rule);
-        visited
+        found.sort_once(|found| found.rule);
+        (found, visited)
     }
 
     fn each_root(&self, host: Option<&str>, mut with: impl FnMut(&Root)) {

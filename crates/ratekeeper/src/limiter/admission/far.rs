@@ -5,6 +5,7 @@
 
 use super::{Admission, Later, Line, Selected, Sheet, Slot, Way};
 use crate::decision::{Decision, Decisions, RuleResult};
+use crate::few::Few;
 use crate::limiter::hold::{Hold, Reserve};
 use crate::limiter::holds::Reserved;
 use crate::limiter::queue::Sleeper;
@@ -50,7 +51,7 @@ impl Later {
         let results = in_order(&order, near, far);
         let shadow = if passes { shadow } else { Vec::new() };
         let each = shadow.into_iter().map(|asked| limiter.take_shadow(asked, way));
-        let mut shadows = Vec::new();
+        let mut shadows = Few::default();
         for (own, more) in join_all(each).await {
             shadows.extend(own);
             holds.extend(more);
@@ -62,21 +63,21 @@ impl Later {
 /// What rules of the instance charged for somebody elsewhere. Given back, unless it stays.
 struct Told<'a> {
     limiter: &'a Inner,
-    results: Vec<RuleResult>,
+    results: Few<RuleResult>,
     rules: Vec<Asked>,
     receipts: Vec<Receipt>,
     permit: Option<PermitId>,
 }
 
 /// What rules said, in the order of the file: which of them are of the instance.
-fn in_order(order: &[bool], near: Vec<RuleResult>, far: Vec<RuleResult>) -> Vec<RuleResult> {
+fn in_order(order: &[bool], near: Few<RuleResult>, far: Few<RuleResult>) -> Few<RuleResult> {
     let (mut near, mut far) = (near.into_iter(), far.into_iter());
     let each = |instance: &bool| if *instance { near.next() } else { far.next() };
     order.iter().filter_map(each).collect()
 }
 
 /// Refused by rules of the instance; no other was asked.
-fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Vec<RuleResult>) -> Admission {
+fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Few<RuleResult>) -> Admission {
     let mut order = order.iter();
     let asked = slots.iter().filter(|slot| match slot {
         Slot::Enforced => order.next().is_some_and(|instance| *instance),
@@ -84,7 +85,7 @@ fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Vec<RuleResu
         Slot::Closed(..) => true,
     });
     let slots: Vec<Slot> = asked.map(Slot::clone).collect();
-    Admission::new(sheet, &slots, near, Vec::new(), Vec::new())
+    Admission::new(sheet, &slots, near, Few::default(), Vec::new())
 }
 
 impl Inner {
@@ -94,8 +95,7 @@ impl Inner {
         rules: Vec<Asked>,
     ) -> Decisions {
         let release = self.rules.load().sheet();
-        let slots = vec![Slot::Enforced; rules.len()];
-        let selected = Selected { enforced: rules, slots, ..Selected::default() };
+        let selected = Selected { enforced: rules.into(), ..Selected::default() };
         let limiter = Arc::clone(self);
         Later { limiter, selected, sheet: release, way: Way::Told }.run_far().await.decisions
     }
@@ -105,9 +105,9 @@ impl Inner {
         self: &Arc<Self>,
         rules: Vec<Asked>,
         holds: &mut Vec<Hold>,
-    ) -> Vec<RuleResult> {
+    ) -> Few<RuleResult> {
         if rules.is_empty() {
-            return Vec::new();
+            return Few::default();
         }
         let (results, hold) = Line::new(self, rules).await;
         holds.push(hold);
@@ -125,7 +125,7 @@ impl Inner {
     /// Reserves: rules of the instance are charged, and given back if those of the fleet refuse.
     pub(super) async fn reserve_far(
         self: &Arc<Self>,
-        rules: Vec<Asked>,
+        rules: Few<Asked>,
         sheet: Sheet,
     ) -> Result<Reserved, HoldsFull> {
         let order: Vec<bool> = rules.iter().map(|asked| asked.rule.manner.instance).collect();
@@ -140,7 +140,7 @@ impl Inner {
             false => told.give_back(),
         };
         let reserved = reserved?;
-        let results = in_order(&order, near, reserved.rules().to_vec());
+        let results = in_order(&order, near, reserved.rules().iter().cloned().collect());
         Ok(Reserved::new(Decisions::new(results, sheet.version), reserved.hold()))
     }
 
@@ -150,9 +150,9 @@ impl Inner {
         rules: Vec<Asked>,
         way: Way,
         holds: &mut Vec<Hold>,
-    ) -> Vec<RuleResult> {
+    ) -> Few<RuleResult> {
         let Some(shared) = self.shared.as_ref().filter(|_| !rules.is_empty()) else {
-            return Vec::new();
+            return Few::default();
         };
         let (results, hold) = self.charge_far(shared, rules, way, false).await;
         let delays = results.iter().filter(|own| own.is_allowed()).filter_map(|own| own.delay());
@@ -173,7 +173,7 @@ impl Inner {
         rules: Vec<Asked>,
         way: Way,
         shadow: bool,
-    ) -> (Vec<RuleResult>, Option<Hold>) {
+    ) -> (Few<RuleResult>, Option<Hold>) {
         let permits = if way == Way::Here { Permits::Here } else { Permits::ByName };
         let admitted = self.admit_shared(shared, &rules, u64::MAX, permits).await;
         let hold = match admitted.backing {
@@ -192,7 +192,7 @@ impl Inner {
     }
 
     /// Charges a rule in shadow by itself.
-    async fn take_shadow(self: &Arc<Self>, asked: Asked, way: Way) -> (Vec<RuleResult>, Vec<Hold>) {
+    async fn take_shadow(self: &Arc<Self>, asked: Asked, way: Way) -> (Few<RuleResult>, Vec<Hold>) {
         let mut holds = Vec::new();
         let results = match self.shared.as_ref().filter(|_| !asked.rule.manner.instance) {
             Some(shared) => {
@@ -200,7 +200,7 @@ impl Inner {
                 holds.extend(hold);
                 results
             }
-            None => self.take(vec![asked], way, true, &mut holds),
+            None => self.take(Few::One(asked), way, true, &mut holds),
         };
         (results, holds)
     }
@@ -208,13 +208,13 @@ impl Inner {
 
 impl Told<'_> {
     /// The request passes, or nothing was charged: what the rules said.
-    fn stays(mut self) -> Vec<RuleResult> {
+    fn stays(mut self) -> Few<RuleResult> {
         (self.permit, self.receipts) = (None, Vec::new());
         mem::take(&mut self.results)
     }
 
     /// The request does not pass: what the rules said, without permits.
-    fn give_back(mut self) -> Vec<RuleResult> {
+    fn give_back(mut self) -> Few<RuleResult> {
         mem::take(&mut self.results).into_iter().map(RuleResult::without_permit).collect()
     }
 }

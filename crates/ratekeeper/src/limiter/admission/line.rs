@@ -4,6 +4,7 @@
 //! stays charged, and permits are given back.
 
 use crate::decision::RuleResult;
+use crate::few::Few;
 use crate::limiter::hold::Hold;
 use crate::limiter::queue::{Sleeper, Ticket};
 use crate::limiter::{Asked, Inner, alarm, charges};
@@ -16,14 +17,14 @@ pub(super) struct Line<'a> {
     limiter: &'a Arc<Inner>,
     rules: Vec<Asked>,
     /// What it was charged, once it was.
-    taken: Option<(Vec<RuleResult>, Hold)>,
+    taken: Option<(Few<RuleResult>, Hold)>,
     stage: Stage,
 }
 
 enum Stage {
     Asks,
-    /// In line; and when it has turns of other rules, which nothing changes, the last of them.
-    InLine(Ticket, u64),
+    /// In one line or several; and the last tick of turns that nothing changes.
+    InLine(Few<Ticket>, u64),
     /// With a turn that nothing changes.
     Told(Sleeper),
     /// Behind others who were just let go.
@@ -40,20 +41,17 @@ impl<'a> Line<'a> {
     fn ask(&mut self, waker: &Waker) {
         let limiter = self.limiter;
         let admitted = limiter.admit(&charges(&self.rules), Some(waker));
-        let turn = |shaped: usize| {
-            let delays = admitted.decisions.iter().filter(|own| own.shapes && own.is_allowed());
-            delays.skip(shaped).map(|own| own.verdict.retry_after.delay()).max().unwrap_or(0)
-        };
-        let tick = admitted.now + turn(0);
-        self.stage = match admitted.ticket {
-            _ if admitted.receipts.is_empty() => Stage::Done,
-            Some(ticket) => Stage::InLine(ticket, admitted.now + turn(1)),
-            None if tick > admitted.now => Stage::Told(limiter.queues.sleep(tick, waker)),
-            None if admitted.behind => {
-                waker.wake_by_ref();
-                Stage::Behind
-            }
-            None => Stage::Done,
+        self.stage = if admitted.receipts.is_empty() {
+            Stage::Done
+        } else if !admitted.tickets.is_empty() {
+            Stage::InLine(admitted.tickets, admitted.told)
+        } else if admitted.told > admitted.now {
+            Stage::Told(limiter.queues.sleep(admitted.told, waker))
+        } else if admitted.behind {
+            waker.wake_by_ref();
+            Stage::Behind
+        } else {
+            Stage::Done
         };
         // Should the observer panic, what is held is there to be given back.
         let hold = Hold::new(limiter, self.rules.clone(), admitted.receipts);
@@ -65,7 +63,7 @@ impl<'a> Line<'a> {
     fn waits(&mut self, waker: &Waker) -> bool {
         let (queues, now) = (&self.limiter.queues, self.limiter.clock.now());
         match &self.stage {
-            Stage::InLine(ticket, _) if queues.waits(ticket, now, waker) => true,
+            Stage::InLine(tickets, _) if self.limiter.waits(tickets, waker) => true,
             Stage::InLine(_, last) if *last > now => {
                 self.stage = Stage::Told(queues.sleep(*last, waker));
                 true
@@ -77,7 +75,7 @@ impl<'a> Line<'a> {
 }
 
 impl Future for Line<'_> {
-    type Output = (Vec<RuleResult>, Hold);
+    type Output = (Few<RuleResult>, Hold);
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let (this, waker) = (self.get_mut(), context.waker());
@@ -103,11 +101,8 @@ impl Future for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::InLine(ticket, _) => {
-                let charges = charges(&self.rules);
-                if let Some(charge) = charges.iter().find(|charge| ticket.is_of(charge.bucket())) {
-                    self.limiter.leave(&ticket, charge);
-                }
+            Stage::InLine(tickets, _) => {
+                self.limiter.leave(&tickets, charges(&self.rules).into_iter());
             }
             Stage::Told(sleeper) => self.limiter.queues.rise(&sleeper),
             Stage::Asks | Stage::Behind | Stage::Done => {}

@@ -36,9 +36,10 @@ impl Prepared {
         if limiter.shared.is_some() {
             return limiter.reserve_far(enforced, sheet).await;
         }
-        let reserved = Reserve { limiter: &limiter, rules: enforced, units: 0 }.by_name().await;
+        let reserved =
+            Reserve { limiter: &limiter, rules: enforced.into_vec(), units: 0 }.by_name().await;
         reserved.map(|reserved| {
-            let results = reserved.rules().to_vec();
+            let results = reserved.rules().iter().cloned().collect();
             Reserved::new(Decisions::new(results, sheet.version), reserved.hold())
         })
     }

@@ -45,6 +45,8 @@ struct Reader<'a> {
     room: usize,
     tiers: Vec<Arc<str>>,
     region: Option<Arc<str>>,
+    /// Paths that were read, each use of an alias counted.
+    paths: usize,
     /// Whether there can be claims.
     claims: bool,
 }
@@ -83,8 +85,17 @@ pub(super) fn mean(
     open: &dyn Fn(&str) -> io::Result<Vec<u8>>,
 ) -> Result<RuleFile, FileErrors> {
     let (opened, tiers) = (Vec::new(), Vec::new());
-    let mut reader =
-        Reader { faults, sources, opened, open, room, tiers, region: None, claims: false };
+    let mut reader = Reader {
+        faults,
+        sources,
+        opened,
+        open,
+        room,
+        tiers,
+        region: None,
+        paths: 0,
+        claims: false,
+    };
     let file = reader.file(trees);
     let Reader { faults, opened, .. } = reader;
     if faults.told() == 0 {

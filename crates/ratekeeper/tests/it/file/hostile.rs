@@ -70,6 +70,20 @@ fn values_are_bounded() {
     assert!(refused(&fields).contains("1000 fields"));
 }
 
+/// Goal: lists of paths that many rules share by an alias are bounded by what they mean.
+/// Method: a thousand paths for as many rules as there may be, and for one more.
+#[test]
+fn paths_are_bounded_through_aliases() {
+    let file = |rules: usize| {
+        let paths: String = (0..1_000).map(|n| format!("/{n},")).collect();
+        let rule = |n: usize| format!("  - {{id: r{n}, match: {{path: *p}}, limit: 1/s}}\n");
+        let rest: String = (1..rules).map(rule).collect();
+        format!("rules:\n  - {{id: a, match: {{path: &p [{paths}]}}, limit: 1/s}}\n{rest}")
+    };
+    assert_eq!(good(&file(500)).rules.rules.len(), 500);
+    assert!(refused(&file(501)).contains("more than 500000 paths, each use of an alias counted"));
+}
+
 /// Goal: files are bounded in bytes, before they are looked at.
 /// Method: comments up to the bound and one byte beyond, and far beyond.
 #[test]

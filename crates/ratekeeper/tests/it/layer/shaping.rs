@@ -135,6 +135,33 @@ async fn who_leaves_frees_its_place() {
     held.assert_passed(&[("a", secs(0)), ("c", secs(1)), ("e", secs(2)), ("f", secs(3))]);
 }
 
+/// Goal: with two lines on one request, it passes when its turn has come in both, and who leaves frees its
+/// place in both.
+/// Method: a line of one a second beside one of one every two seconds, in either order; the second of four
+/// leaves.
+#[tokio::test(start_paused = true)]
+async fn who_leaves_two_lines_frees_both_places() {
+    let slow = Limit::per(1, secs(2)).burst(6).shaping();
+    let slow = by(KeyKind::Global, rule("slow", slow));
+    for slow_first in [true, false] {
+        let mut rules = vec![line(Limit::per_second(1).burst(6)), slow.clone()];
+        if slow_first {
+            rules.reverse();
+        }
+        let held = Held::new(rules, millis(0));
+        let tasks = ["a", "b", "c", "d"].map(|who| held.ask(who, "192.0.2.1"));
+        sleep(millis(500)).await;
+        tasks[1].abort();
+        sleep(millis(1)).await;
+        assert_eq!((held.left(0), held.left(1)), (3, 3), "three places are taken in each");
+        for task in tasks {
+            let answer = task.await;
+            assert!(answer.is_err() || answer.unwrap().0 == 200);
+        }
+        held.assert_passed(&[("a", secs(0)), ("c", secs(2)), ("d", secs(4))]);
+    }
+}
+
 /// Goal: a request that another of its rules refuses takes no place.
 /// Method: one a minute for each address beside the line; the second of an address comes between.
 #[tokio::test(start_paused = true)]

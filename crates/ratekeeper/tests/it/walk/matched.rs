@@ -1,10 +1,10 @@
 //! Which rules are for a request: method, host, path, header fields.
 
-use super::{Site, get, on_paths, patterns, rule};
+use super::{Site, get, on_paths, patterns, rule, set};
 use proptest::prelude::*;
-use ratekeeper::Request;
 use ratekeeper::rule::pattern::HostPattern;
 use ratekeeper::rule::{Match, RuleSpec};
+use ratekeeper::{Request, RuleSet};
 
 fn matching(id: &str, matches: Match) -> RuleSpec {
     RuleSpec { matches, ..rule(id, "9/day") }
@@ -142,30 +142,37 @@ proptest! {
     #![proptest_config(crate::laws::cases(300))]
 
     /// Goal: a rule applies if every part of its match does, whatever else is asked for.
-    /// Method: rules with random parts, each part worked out by itself.
+    /// Method: rules with random parts, so many that some are found by each of them; each part worked out
+    /// by itself.
     #[test]
     fn all_parts_of_a_match_have_to_hold(
-        rules in prop::collection::vec((0..3_usize, 0..3_usize, 0..3_usize, any::<bool>()), 0..8),
-        (method, path, plan) in (0..2_usize, 0..2_usize, prop::option::of(0..2_usize)),
+        rules in prop::collection::vec((0..3_usize, 0..3_usize, 0..3_usize, 0..3_usize, 0..5), 0..24),
+        (method, path, plan, tier) in (0..2_usize, 0..2_usize, prop::option::of(0..2_usize), 0..2_usize),
     ) {
         let (methods, paths, plans) = (["GET", "POST"], ["/a/x", "/b/x"], ["free", "pro"]);
-        let site = Site::of(rules.iter().enumerate().map(|(number, (method, path, plan, except))| {
+        let tiers = ["one", "two"];
+        let all = rules.iter().enumerate().map(|(number, (method, path, plan, tier, except))| {
             let matches = Match {
                 methods: methods.get(*method).map(|own| (*own).into()).into_iter().collect(),
                 paths: patterns(["/a/*", "/b/*"].get(*path).map(std::slice::from_ref).unwrap_or_default()),
-                except: patterns(if *except { &["/*/x"] } else { &[] }),
+                except: patterns(if *except == 0 { &["/*/x"] } else { &[] }),
                 headers: plans.get(*plan).map(|own| ("plan".into(), Some((*own).into()))).into_iter().collect(),
+                tiers: Some(*tier).filter(|tier| *tier < 2).into_iter().collect(),
                 ..Match::default()
             };
             matching(&number.to_string(), matches)
-        }));
+        });
+        let tiered = RuleSet { tiers: tiers.map(Into::into).to_vec(), ..set(all) };
+        let site = Site::new(tiered);
         let fields: Vec<(&str, &str)> = plan.map(|plan| ("plan", plans[plan])).into_iter().collect();
-        let request = Request { method: methods[method], headers: &fields, ..get(paths[path]) };
+        let tier_name = Some(tiers[tier]);
+        let request = Request { method: methods[method], headers: &fields, tier: tier_name, ..get(paths[path]) };
         let expected: Vec<String> = rules.iter().enumerate().filter(|(_, own)| {
             (own.0 == 2 || own.0 == method)
                 && (own.1 == 2 || own.1 == path)
                 && (own.2 == 2 || Some(own.2) == plan)
-                && !own.3
+                && (own.3 == 2 || own.3 == tier)
+                && own.4 != 0
         }).map(|(number, _)| number.to_string()).collect();
         prop_assert_eq!(site.applied(&request), expected);
     }

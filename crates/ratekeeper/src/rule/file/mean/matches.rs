@@ -12,6 +12,12 @@ use ipnet::IpNet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Most paths of all rules together, those of `except` and `exempt` included.
+const PATHS_MAX: usize = 500_000;
+
+/// Most pairs of a path and an exception that are compared.
+const PAIRS_MAX: usize = 10_000;
+
 /// Longest method.
 const METHOD_MAX: usize = 32;
 
@@ -95,7 +101,14 @@ impl Reader<'_> {
     /// One path or several.
     fn paths(&mut self, node: &Node<'_>, field: &str) -> Vec<PathPattern> {
         let items = self.items(node, field);
-        items.iter().filter_map(|item| self.path(item, field)).collect()
+        let fits = self.paths + items.len() <= PATHS_MAX;
+        if !fits && self.paths <= PATHS_MAX {
+            let fault =
+                format!("there are more than {PATHS_MAX} paths, each use of an alias counted");
+            self.fault(node.at, fault, "use fewer, with patterns");
+        }
+        self.paths += items.len();
+        items.iter().filter(|_| fits).filter_map(|item| self.path(item, field)).collect()
     }
 
     /// One path.
@@ -117,7 +130,8 @@ impl Reader<'_> {
         paths: &[PathPattern],
         except: &[PathPattern],
     ) {
-        let Some(node) = fields.get("except").filter(|_| !except.is_empty()) else { return };
+        let few = paths.len() * except.len() <= PAIRS_MAX;
+        let Some(node) = fields.get("except").filter(|_| few && !except.is_empty()) else { return };
         let gone =
             |path: &PathPattern| except.iter().any(|pattern| pattern.covers_as_written(path));
         let all = PathPattern::parse("/**");
