@@ -19,12 +19,11 @@ pub use field::COST_MAX;
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
+use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use ratekeeper::Limiter;
-use std::time::Duration;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
@@ -41,15 +40,8 @@ pub const CANCEL_PATH: &str = "/v1/cancel";
 /// Where a permit is given back.
 pub const RELEASE_PATH: &str = "/v1/release";
 
-/// All that the doors need to answer.
-#[derive(Clone)]
-struct Door {
-    limiter: Limiter,
-    body_timeout: Duration,
-}
-
-/// Every path that the server answers. A body may pause for `body_timeout` between two pieces.
-pub fn router(limiter: Limiter, body_timeout: Duration) -> Router {
+/// Every path that the server answers.
+pub fn router(app: App) -> Router {
     Router::new()
         .route("/livez", get(async || "ok"))
         .route(CHECK_PATH, post(check::check))
@@ -59,7 +51,7 @@ pub fn router(limiter: Limiter, body_timeout: Duration) -> Router {
         .route(RELEASE_PATH, post(reserve::release))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .with_state(Door { limiter, body_timeout })
+        .with_state(app)
 }
 
 async fn unknown_path() -> Problem {

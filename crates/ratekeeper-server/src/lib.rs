@@ -6,6 +6,7 @@
 //! tests can start a server in their own process.
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod args;
 pub mod command;
 pub mod config;

@@ -15,8 +15,10 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::TokioTimer;
 use hyper_util::service::TowerToHyperService;
+use ratekeeper::layer::Peer;
 use std::convert::Infallible;
 use std::io::{self, ErrorKind, Write};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
 use stream::Patient;
@@ -87,9 +89,10 @@ pub async fn run(
             () = &mut shutdown => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < bounds.connections => match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     healthy = true;
-                    connections.spawn(serve(stream, app.clone(), bounds, stopped.clone()));
+                    let app = app.clone();
+                    connections.spawn(serve(stream, peer.ip(), app, bounds, stopped.clone()));
                 }
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
@@ -118,11 +121,18 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// One connection, from its first byte to its end. How it ends concerns the peer alone.
-async fn serve(stream: TcpStream, app: Router, bounds: Bounds, mut stopped: watch::Receiver<()>) {
+async fn serve(
+    stream: TcpStream,
+    peer: IpAddr,
+    app: Router,
+    bounds: Bounds,
+    mut stopped: watch::Receiver<()>,
+) {
     // Answers are small and complete: none should wait for the next.
     let _ = stream.set_nodelay(true);
     let app = TowerToHyperService::new(app);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
         let answer = app.call(request);
         async move {
             let answer = timeout(bounds.request, answer).await;

@@ -5,6 +5,7 @@
 use super::banner::{self, Started};
 use super::store::Store;
 use super::{Failure, runtime};
+use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::Config;
 use crate::serve::Bounds;
@@ -45,7 +46,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(address, config.as_ref(), &limiter);
-    let app = door::router(limiter, bounds.body);
+    let app = door::router(App::new(limiter, bounds.body));
     serve::run(listener, app, bounds, stop).await;
     let _ = writeln!(io::stdout(), "stopped");
     Ok(ExitCode::SUCCESS)

@@ -6,14 +6,15 @@
 
 use super::answer::{Answer, json};
 use super::question::{Asked, EXAMPLE, understand};
-use super::{Door, body, written};
+use super::{body, written};
+use crate::app::App;
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-pub(super) async fn check(State(door): State<Door>, request: Request) -> Result<Response, Problem> {
-    let text = body::read(request, door.body_timeout).await?;
-    let asked = understand(&door.limiter, written::parse(&text, EXAMPLE)?)?;
+pub(super) async fn check(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let text = body::read(request, app.body_timeout).await?;
+    let asked = understand(&app.limiter, written::parse(&text, EXAMPLE)?)?;
     match asked {
         Asked::One(question) => json(&Answer::new(&question.check().await)),
         Asked::Batch(questions) => {

@@ -7,7 +7,8 @@
 use super::answer::{Answer, json};
 use super::field::{bad_field, cost, costs, needed, only, text};
 use super::question::{EXAMPLE, reservation};
-use super::{Door, body, written};
+use super::{body, written};
+use crate::app::App;
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -36,47 +37,35 @@ struct Released {
     released: bool,
 }
 
-pub(super) async fn reserve(
-    State(door): State<Door>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let text = body::read(request, door.body_timeout).await?;
-    let question = reservation(&door.limiter, written::parse(&text, EXAMPLE)?)?;
+pub(super) async fn reserve(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let text = body::read(request, app.body_timeout).await?;
+    let question = reservation(&app.limiter, written::parse(&text, EXAMPLE)?)?;
     let reserved = question.reserve().await;
     let reserved =
         reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
     json(&Answer::new(&reserved).held(reserved.hold()))
 }
 
-pub(super) async fn settle(
-    State(door): State<Door>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let text = body::read(request, door.body_timeout).await?;
+pub(super) async fn settle(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let text = body::read(request, app.body_timeout).await?;
     let body = written::parse(&text, SETTLE_EXAMPLE)?;
     let [hold, cost] = only(body, ["hold", "cost"], SETTLE_EXAMPLE)?;
     let id = name(hold, "hold")?;
     let cost = needed(cost, "cost", &format!("send what was used, {}", costs(0)))?;
     let cost = self::cost(cost, "cost", 0)?;
-    json(&Settled { settled: door.limiter.settle(id, cost).await })
+    json(&Settled { settled: app.limiter.settle(id, cost).await })
 }
 
-pub(super) async fn cancel(
-    State(door): State<Door>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let text = body::read(request, door.body_timeout).await?;
+pub(super) async fn cancel(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let text = body::read(request, app.body_timeout).await?;
     let [hold] = only(written::parse(&text, CANCEL_EXAMPLE)?, ["hold"], CANCEL_EXAMPLE)?;
-    json(&Cancelled { cancelled: door.limiter.cancel(name(hold, "hold")?).await })
+    json(&Cancelled { cancelled: app.limiter.cancel(name(hold, "hold")?).await })
 }
 
-pub(super) async fn release(
-    State(door): State<Door>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let text = body::read(request, door.body_timeout).await?;
+pub(super) async fn release(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let text = body::read(request, app.body_timeout).await?;
     let [permit] = only(written::parse(&text, RELEASE_EXAMPLE)?, ["permit"], RELEASE_EXAMPLE)?;
-    let released = door.limiter.release(name(permit, "permit")?).await;
+    let released = app.limiter.release(name(permit, "permit")?).await;
     json(&Released { released })
 }
 

@@ -5,6 +5,7 @@
 use ratekeeper::limiter::{Builder, HOLD_TIME, HOLDS_MAX};
 use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
+use ratekeeper_server::app::App;
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
@@ -80,7 +81,7 @@ impl Server {
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let app = door::router(limiter, bounds.body);
+            let app = door::router(App::new(limiter, bounds.body));
             runtime.block_on(run(listener, app, bounds, async {
                 let _ = stopped.await;
             }));
