@@ -2,6 +2,8 @@
 //!
 //! Invariant: a clone shares everything; nothing in here changes what a decision is.
 
+use crate::admin::Admin;
+use crate::life::Life;
 use ratekeeper::Limiter;
 use std::time::Duration;
 
@@ -10,13 +12,18 @@ use std::time::Duration;
 pub struct App {
     /// Decides.
     pub limiter: Limiter,
+    /// How far it is on its way to its end.
+    pub life: Life,
+    /// Who may administer.
+    pub admin: Admin,
     /// How long a body may pause between two pieces.
     pub body_timeout: Duration,
 }
 
 impl App {
-    /// Doors to this limiter; a body may pause for `body_timeout` between two pieces.
+    /// Doors to this limiter, which whoever is on this machine may administer; a body may pause for
+    /// `body_timeout` between two pieces.
     pub fn new(limiter: Limiter, body_timeout: Duration) -> App {
-        App { limiter, body_timeout }
+        App { limiter, life: Life::default(), admin: Admin::local(), body_timeout }
     }
 }

@@ -8,7 +8,9 @@ mod banner;
 mod check;
 mod explain;
 mod init;
+mod listeners;
 mod serve;
+mod signals;
 mod store;
 mod validate;
 

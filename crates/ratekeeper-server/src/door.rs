@@ -12,6 +12,7 @@ mod answer;
 mod check;
 mod reserve;
 
+pub(crate) use answer::{Outcome, json};
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
@@ -19,6 +20,7 @@ pub use field::COST_MAX;
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
+use crate::admin;
 use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
@@ -42,6 +44,20 @@ pub const RELEASE_PATH: &str = "/v1/release";
 
 /// Every path that the server answers.
 pub fn router(app: App) -> Router {
+    complete(public().merge(admin::routes(&app)), app)
+}
+
+/// Those of a listener that is not for administration.
+pub fn public_router(app: App) -> Router {
+    complete(public(), app)
+}
+
+/// Those of a listener that is for nothing else.
+pub fn admin_router(app: App) -> Router {
+    complete(admin::routes(&app).route("/livez", get(async || "ok")), app)
+}
+
+fn public() -> Router<App> {
     Router::new()
         .route("/livez", get(async || "ok"))
         .route(CHECK_PATH, post(check::check))
@@ -49,9 +65,10 @@ pub fn router(app: App) -> Router {
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        .with_state(app)
+}
+
+fn complete(routes: Router<App>, app: App) -> Router {
+    routes.fallback(unknown_path).method_not_allowed_fallback(wrong_method).with_state(app)
 }
 
 async fn unknown_path() -> Problem {

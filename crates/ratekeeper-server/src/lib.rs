@@ -11,6 +11,8 @@ pub mod args;
 pub mod command;
 pub mod config;
 pub mod demo;
+pub mod life;
 pub mod serve;
 pub mod door;
+pub mod admin;
 mod problem;

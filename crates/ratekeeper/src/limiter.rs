@@ -15,6 +15,7 @@ mod explain;
 #[cfg(feature = "yaml")]
 mod from_file;
 mod doubts;
+mod entries;
 mod observer;
 mod rule;
 mod answer;
@@ -39,6 +40,7 @@ pub use answer::{Answer, NeedsAwait};
 pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
 pub use compile::OnStoreFailure;
+pub use entries::LogEntry;
 pub use explain::{Explained, Explanation, Mode};
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};

@@ -39,7 +39,7 @@ pub(super) struct Answer<'a> {
 
 /// What one rule said.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Outcome<'a> {
+pub(crate) struct Outcome<'a> {
     rule: &'a str,
     allowed: bool,
     limit: Option<u64>,
@@ -52,7 +52,7 @@ struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn new(rule: &'a str, decision: &Decision, shadow: bool) -> Outcome<'a> {
+    pub(crate) fn new(rule: &'a str, decision: &Decision, shadow: bool) -> Outcome<'a> {
         // Without a store there is nothing to tell but the answer.
         let limited = decision.limit() != UNLIMITED && !decision.is_without_figures();
         Outcome {
@@ -109,7 +109,7 @@ fn seconds(time: Duration) -> f64 {
 }
 
 /// An answer with status 200.
-pub(super) fn json(answer: &impl Serialize) -> Result<Response, Problem> {
+pub(crate) fn json(answer: &impl Serialize) -> Result<Response, Problem> {
     let body = serde_json::to_vec(answer).map_err(|error| {
         let detail = format!("the answer cannot be written: {error}; this is a fault of ours");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)

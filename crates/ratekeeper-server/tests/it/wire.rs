@@ -41,7 +41,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 /// The bytes of a request with a body, its `fields` each ending in CR LF.
 pub(crate) fn request(line: &str, fields: &str, body: &str) -> String {
     let length = body.len();
-    format!("{line} HTTP/1.1\r\nHost: test\r\n{fields}Content-Length: {length}\r\n\r\n{body}")
+    format!("{line} HTTP/1.1\r\nHost: localhost\r\n{fields}Content-Length: {length}\r\n\r\n{body}")
 }
 
 /// Sends bytes on a new connection and reads one answer.

@@ -218,6 +218,12 @@ impl Memory {
         self.shard(charge).remove(charge);
     }
 
+    /// The entries of a log that count, oldest first.
+    pub(crate) fn entries(&self, now: u64, charge: &Charge<'_>) -> Vec<(u64, u64)> {
+        self.shard(charge).book().logs.entries(charge.bucket, now, charge.meter.log_period())
+    }
+
+    /// What it holds, and what it has done.
     pub(crate) fn stats(&self) -> MemoryStats {
         let overflowed = self.overflowed.load(Ordering::Relaxed);
         let mut sum = MemoryStats { overflowed, ..MemoryStats::default() };

@@ -63,6 +63,12 @@ impl Logs {
         self.kept.contains_key(&bucket)
     }
 
+    /// The entries of a log that count, oldest first.
+    pub(super) fn entries(&self, bucket: u64, now: u64, period: Option<u64>) -> Vec<(u64, u64)> {
+        let entries = self.kept.get(&bucket).into_iter().flat_map(|kept| kept.log.entries());
+        entries.filter(|(at, _)| now.saturating_sub(*at) < period.unwrap_or(0)).collect()
+    }
+
     pub(super) fn check(
         &self,
         algorithm: &SlidingLog,
