@@ -21,6 +21,7 @@ mod any_body;
 mod serve;
 mod cli;
 mod config;
+mod admin;
 mod callers;
 mod validate;
 mod explain;
