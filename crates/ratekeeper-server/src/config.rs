@@ -64,7 +64,6 @@ impl Config {
             ("listen.grpc", settings.listen.grpc.is_some()),
             ("listen.resp", settings.listen.resp.is_some()),
             ("gateway", settings.gateway.is_some()),
-            ("state_dir", settings.state_dir.is_some()),
             ("rules_from", settings.rules_from_redis),
             ("switch_file", settings.switch_file.is_some()),
         ];

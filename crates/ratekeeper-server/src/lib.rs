@@ -12,6 +12,7 @@ pub mod command;
 pub mod config;
 pub mod demo;
 pub mod life;
+pub mod memory_file;
 pub mod serve;
 pub mod door;
 pub mod admin;

@@ -18,6 +18,7 @@ mod doubts;
 mod entries;
 mod observer;
 mod rule;
+mod saved;
 mod answer;
 mod call;
 mod admit;
@@ -48,6 +49,7 @@ pub use named_key::{AskError, RuleKey};
 pub use observer::Observer;
 pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};
+pub use saved::{NotSaved, Saved};
 #[cfg(feature = "tower")]
 pub(crate) use select::ANYONE;
 pub use switches::Switch;

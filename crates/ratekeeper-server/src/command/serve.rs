@@ -13,6 +13,7 @@ use crate::args::Serve;
 use crate::config::{Config, SECRET_MAX, bytes, shown};
 use crate::demo;
 use crate::life::Phase;
+use crate::memory_file::MemoryFile;
 use crate::serve::Bounds;
 use ratekeeper::Limiter;
 use std::io::{self, Write};
@@ -27,7 +28,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let config = args.config.as_deref().map(Config::read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
     let tokens = config.as_ref().map(tokens).transpose()?.flatten();
-    let limiter = limiter(&store, config.as_ref())?;
+    let kept = memory_file(&store, config.as_ref())?;
+    let limiter = limiter(&store, config.as_ref(), kept.as_ref())?;
     let until = match config {
         Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
         None => "requests are admitted, and answers say `failed_open`",
@@ -48,13 +50,20 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(&listeners, config.as_ref(), &limiter);
+    let held = limiter.clone();
     let app = App { admin: listeners.access.clone(), ..App::new(limiter, bounds.body) };
     let life = app.life.clone();
     tokio::spawn(signals.lead(life.clone(), bounds.drain));
+    if let Some(kept) = &kept {
+        tokio::spawn(kept.clone().keep(held.clone(), life.clone()));
+    }
     let (last, code) = tokio::select! {
         () = listeners.serve(app, bounds) => ("stopped", ExitCode::SUCCESS),
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
     };
+    if let Some(kept) = kept {
+        kept.finish(held).await;
+    }
     let _ = writeln!(io::stdout(), "{last}");
     Ok(code)
 }
@@ -71,13 +80,36 @@ fn tokens(config: &Config) -> Result<Option<Tokens>, Failure> {
     Tokens::read(&text).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
-/// By the rules of the config, or those of the demo.
-fn limiter(store: &Store, config: Option<&Config>) -> Result<Limiter, Failure> {
+/// Where the buckets of a memory store are kept, if anywhere.
+fn memory_file(store: &Store, config: Option<&Config>) -> Result<Option<MemoryFile>, Failure> {
+    let folder = config.and_then(|config| {
+        let name = config.file.settings.state_dir.as_deref()?;
+        Some(config.named(name))
+    });
+    let Some(folder) = folder.filter(|_| matches!(store, Store::Memory(_))) else {
+        return Ok(None);
+    };
+    MemoryFile::open(&folder).map(Some).map_err(|error| {
+        let fault = format!("{}: this folder cannot be made: {error}", shown(&folder));
+        Failure::new(format!("{fault}; name one that can in `state_dir`"))
+    })
+}
+
+/// By the rules of the config, or those of the demo, going on from what was kept.
+fn limiter(
+    store: &Store,
+    config: Option<&Config>,
+    kept: Option<&MemoryFile>,
+) -> Result<Limiter, Failure> {
     let Some(config) = config else {
         let rules = demo::rules(store.builder());
         return Ok(rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build());
     };
-    Ok(store.builder().rules(config.file.rules.clone()).build())
+    let builder = store.builder().rules(config.file.rules.clone());
+    Ok(match kept.and_then(MemoryFile::read) {
+        Some(saved) => builder.saved(saved).build(),
+        None => builder.build(),
+    })
 }
 
 /// Says what the operator may not expect.

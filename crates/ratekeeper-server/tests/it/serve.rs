@@ -1,5 +1,6 @@
 //! The server among peers that are slow, many or gone, and when it is asked to stop.
 
+use crate::folder::Folder;
 use crate::golden::assert_golden;
 use crate::program::{self, Program};
 use crate::server::Server;
@@ -228,4 +229,41 @@ fn a_server_whose_output_is_closed_goes_on() {
     server.signal("TERM");
     let status = server.ended().expect("the program ends");
     assert_eq!(status.code(), Some(0));
+}
+
+/// Goal: what keys have used is used after a restart, by a signal in order or without any.
+/// Method: a key is spent; the program ends, and another starts in the same folder; a damaged file is told,
+/// set aside, and no reason not to start.
+#[test]
+fn a_restart_is_no_amnesty() {
+    let rules = "state_dir: state\nrules: [{id: api, limit: 2/day}]";
+    let folder = Folder::of(&[("rules.yaml", rules)]);
+    let start = || {
+        let mut command = program::command();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config", &folder.path("rules.yaml")]);
+        Program::start(command)
+    };
+    let spend = r#"{"rule":"api","key":"alice","cost":2}"#;
+    let mut server = start();
+    assert_eq!(check(server.address, spend).json()["allowed"], true);
+    server.signal("INT");
+    assert!(server.ended().expect("it ends").success());
+    let server = start();
+    assert_eq!(check(server.address, spend).json()["allowed"], false);
+    assert_eq!(check(server.address, &spend.replace("alice", "bob")).json()["allowed"], true);
+    // Without a signal it loses at most what came since the last write, of which bob is one.
+    let path = folder.as_path().join("state/memory.state");
+    let before = std::fs::metadata(&path).expect("it was written").len();
+    let grown = || std::fs::metadata(&path).is_ok_and(|file| file.len() > before).then_some(());
+    assert!(program::poll(grown).is_some(), "it is written from time to time");
+    drop(server);
+    let server = start();
+    assert_eq!(check(server.address, &spend.replace("alice", "bob")).json()["allowed"], false);
+    drop(server);
+    std::fs::write(&path, "something else").expect("the file is there");
+    let server = start();
+    let told = server.err.recv_timeout(crate::wire::DEADLINE).expect("it is told");
+    assert!(told.contains("memory.state: the saved state is of another version"), "{told}");
+    assert!(path.with_extension("damaged").exists() && !path.exists());
+    assert_eq!(check(server.address, spend).json()["allowed"], true);
 }

@@ -11,6 +11,7 @@ mod arrivals;
 mod back;
 mod budget;
 mod former;
+mod kept;
 mod line;
 mod logs;
 mod place;
@@ -18,6 +19,8 @@ mod several;
 mod shard;
 mod slots;
 mod words;
+
+pub(crate) use kept::Kept;
 
 use super::{Charge, Meter, Receipt};
 use crate::algorithm::bucket::Arrival;
