@@ -6,6 +6,7 @@
 mod guard;
 mod keys;
 mod token;
+mod why;
 
 pub use token::{TOKEN_BYTES_MIN, TokenError, Tokens};
 
@@ -89,6 +90,8 @@ impl Admin {
 
 /// Every path of administration, guarded.
 pub(crate) fn routes(app: &App) -> Router<App> {
-    let routes = Router::new().route("/v1/keys", get(keys::peek).delete(keys::reset));
+    let routes = Router::new()
+        .route("/v1/keys", get(keys::peek).delete(keys::reset))
+        .route("/v1/decisions/{id}", get(why::why));
     routes.route_layer(from_fn_with_state(app.clone(), guard::guard))
 }

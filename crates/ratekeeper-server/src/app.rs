@@ -3,8 +3,10 @@
 //! Invariant: a clone shares everything; nothing in here changes what a decision is.
 
 use crate::admin::Admin;
+use crate::decisions::Refusals;
 use crate::life::Life;
 use ratekeeper::Limiter;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// All that the doors need to answer.
@@ -14,6 +16,8 @@ pub struct App {
     pub limiter: Limiter,
     /// How far it is on its way to its end.
     pub life: Life,
+    /// The last refusals.
+    pub refusals: Arc<Refusals>,
     /// Who may administer.
     pub admin: Admin,
     /// How long a body may pause between two pieces.
@@ -24,6 +28,7 @@ impl App {
     /// Doors to this limiter, which whoever is on this machine may administer; a body may pause for
     /// `body_timeout` between two pieces.
     pub fn new(limiter: Limiter, body_timeout: Duration) -> App {
-        App { limiter, life: Life::default(), admin: Admin::local(), body_timeout }
+        let (life, admin, refusals) = (Life::default(), Admin::local(), Arc::default());
+        App { limiter, life, refusals, admin, body_timeout }
     }
 }

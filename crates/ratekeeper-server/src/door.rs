@@ -12,7 +12,7 @@ mod answer;
 mod check;
 mod reserve;
 
-pub(crate) use answer::{Outcome, json};
+pub(crate) use answer::{Answer, Outcome, json};
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};

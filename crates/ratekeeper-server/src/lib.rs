@@ -11,6 +11,7 @@ pub mod args;
 pub mod command;
 pub mod config;
 pub mod demo;
+pub mod decisions;
 pub mod life;
 pub mod memory_file;
 pub mod serve;

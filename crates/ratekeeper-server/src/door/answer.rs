@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The answer to one question. Members that have no meaning for it are null; `permit` and `hold`,
 /// which most callers never meet, are left out then.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     allowed: bool,
     rule: Option<&'a str>,
     limit: Option<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Answer<'a> {
     delay: Option<f64>,
     never: bool,
     source: &'static str,
-    id: Option<&'static str>,
+    id: Option<&'a str>,
     version: u64,
     /// Left out where it is true: all was decided in one step.
     #[serde(skip_serializing_if = "Clone::clone")]
@@ -70,8 +70,8 @@ impl<'a> Outcome<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The answer of all rules that apply; if none does, the request passes.
-    pub(super) fn new(decisions: &'a Decisions) -> Answer<'a> {
+    /// The answer of all rules that apply; if none does, the request passes. A refusal has a name.
+    pub(crate) fn new(decisions: &'a Decisions, id: Option<&'a str>) -> Answer<'a> {
         let (rule, version) = (decisions.rule(), decisions.version());
         let decision: &Decision = decisions;
         let each = decisions.rules().iter();
@@ -89,7 +89,7 @@ impl<'a> Answer<'a> {
             delay,
             never,
             source: decision.source().name(),
-            id: None,
+            id,
             version,
             atomic: decision.is_atomic(),
             permit: decision.permit().map(|permit| permit.to_string()),

@@ -219,3 +219,41 @@ fn a_second_signal_ends_at_once() {
     assert!(is_ended(&mut busy));
     assert!(server.last_words().ends_with("stopped at once\n"));
 }
+
+/// Goal: a refusal has a name, by which an administrator learns why; what is admitted has none.
+/// Method: refusals of a key, of a request, in a batch and of a reservation, each asked for by its name.
+#[test]
+fn a_refusal_can_be_asked_for_by_its_name() {
+    let server = Server::by(
+        "rules: [{id: login, match: {path: /login}, key: ip, limit: 1/minute},
+                 {id: api, match: {path: /api}, key: [user, 'header:X-Kind'], limit: 1/day}]",
+    );
+    let why = |id: &serde_json::Value| {
+        let id = id.as_str().expect("a refusal has a name");
+        let reply = call(server.address, &format!("GET /v1/decisions/{id}"), "Host: localhost\r\n");
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        let told = reply.json();
+        assert_eq!((&told["id"], &told["decision"]["id"]), (&json!(id), &json!(id)));
+        assert_eq!(told["at"].as_f64(), Some(server.clock.now().as_secs_f64()));
+        told
+    };
+    let request = r#"{"request":{"method":"POST","path":"/login","ip":"192.0.2.7"}}"#;
+    let first = check(server.address, request).json();
+    assert!(first["id"].is_null() && first["allowed"] == true, "{first}");
+    let refused = check(server.address, request).json();
+    let told = why(&refused["id"]);
+    assert_eq!(told["decision"], refused);
+    let asked =
+        json!({"key": ["192.0.2.7"], "method": "POST", "path": "/login", "ip": "192.0.2.7"});
+    assert_eq!((&told["asked"], &told["door"]), (&asked, &json!("check")));
+
+    let key = r#"{"rule":"api","key":["alice","x"]}"#;
+    let batch = check(server.address, &format!("[{key},{key}]")).json();
+    assert!(batch[0]["id"].is_null());
+    assert_eq!(why(&batch[1]["id"])["asked"], json!({"key": ["alice", "x"]}));
+    let reserved = crate::wire::post(server.address, "/v1/reserve", key).json();
+    assert_eq!(why(&reserved["id"])["decision"]["rule"], "api");
+
+    let unknown = call(server.address, "GET /v1/decisions/01J0", "Host: localhost\r\n");
+    assert_eq!(unknown.status, 404);
+}
