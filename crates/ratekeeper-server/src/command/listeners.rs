@@ -12,7 +12,7 @@ use crate::door;
 use crate::life::Phase;
 use crate::serve::{self, Bounds};
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use tokio::net::TcpListener;
 
 /// Listeners that are open.
@@ -57,11 +57,17 @@ impl Listeners {
             let life = app.life.clone();
             async move { life.reaches(Phase::Stopping).await }
         };
+        let is_many = |peer: IpAddr| peer.is_loopback();
         match self.admin {
-            None => serve::run(self.api, door::router(app.clone()), bounds, stops()).await,
+            None => {
+                let router = door::router(app.clone());
+                serve::run(self.api, router, bounds, is_many, stops()).await;
+            }
             Some((admin, _)) => {
-                let api = serve::run(self.api, door::public_router(app.clone()), bounds, stops());
-                let admin = serve::run(admin, door::admin_router(app.clone()), bounds, stops());
+                let (public, own) =
+                    (door::public_router(app.clone()), door::admin_router(app.clone()));
+                let api = serve::run(self.api, public, bounds, is_many, stops());
+                let admin = serve::run(admin, own, bounds, is_many, stops());
                 tokio::join!(api, admin);
             }
         }

@@ -6,8 +6,8 @@ use crate::program::{self, Program};
 use crate::server::Server;
 use crate::wire::{check, connect, is_ended, read_reply, request, send};
 use ratekeeper_server::serve::Bounds;
-use std::io::{ErrorKind, Write};
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
@@ -33,14 +33,50 @@ const IN_BODY: usize = 10;
 const IN_HEADER: usize = ALICE.len() + 10;
 
 /// Goal: a header that never ends holds no connection.
-/// Method: send half a header and wait for the end; beside it, idle connections end too.
+/// Method: send half a header, as the first of a connection and as a later one; beside it, connections on
+/// which nothing comes.
 #[test]
 fn a_header_that_does_not_come_ends_the_connection() {
-    let server = Server::with(Bounds { header: SHORT, ..Bounds::default() });
-    let mut slow = connect(server.address);
-    slow.write_all(b"POST /v1/check HTTP/1.1\r\nHost: te").expect("the connection is open");
+    let slow = |stream: &mut TcpStream| {
+        stream.write_all(b"POST /v1/check HTTP/1.1\r\nHost: lo").expect("the connection is open");
+    };
+    let server = Server::with(Bounds { header: SHORT, idle: LONG, ..Bounds::default() });
+    let mut first = connect(server.address);
+    slow(&mut first);
+    let mut later = connect(server.address);
+    later.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+    assert_eq!(read_reply(&mut later).status, 200);
+    slow(&mut later);
+    assert!(is_ended(&mut first) && is_ended(&mut later));
+    let server = Server::with(Bounds { header: LONG, idle: SHORT, ..Bounds::default() });
     let mut silent = connect(server.address);
-    assert!(is_ended(&mut slow) && is_ended(&mut silent));
+    let mut idle = connect(server.address);
+    idle.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+    assert_eq!(read_reply(&mut idle).status, 200);
+    assert!(is_ended(&mut silent) && is_ended(&mut idle));
+}
+
+/// Goal: who opens many connections keeps nobody else out, and has room again when some end.
+/// Method: as many as one address may have, one more, and one less.
+#[test]
+fn connections_of_one_address_are_bounded() {
+    let server = Server::with(Bounds { per_address: 3, ..Bounds::default() });
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+        assert_eq!(read_reply(stream).status, 200);
+    };
+    let mut open: Vec<TcpStream> = (0..3).map(|_| connect(server.address)).collect();
+    open.iter_mut().for_each(ask);
+    assert!(is_ended(&mut connect(server.address)), "the fourth is closed");
+    drop(open.pop());
+    let again = || {
+        let mut stream = connect(server.address);
+        let _ = stream.write_all(request("GET /livez", "", "").as_bytes());
+        let mut first = [0; 1];
+        stream.read_exact(&mut first).ok()
+    };
+    assert!(program::poll(again).is_some(), "there is room for another");
+    open.iter_mut().for_each(ask);
 }
 
 /// Goal: a body that never ends is answered with 408 and holds no connection.
@@ -92,7 +128,7 @@ fn a_header_that_is_too_large_is_refused_with_431() {
 fn connections_beyond_the_bound_wait_for_their_turn() {
     let server = Server::with(Bounds { connections: 2, ..Bounds::default() });
     let live = request("GET /livez", "", "");
-    let ask = |stream: &mut std::net::TcpStream| {
+    let ask = |stream: &mut TcpStream| {
         stream.write_all(live.as_bytes()).expect("the connection is open");
         read_reply(stream).status
     };

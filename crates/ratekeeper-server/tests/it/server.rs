@@ -99,7 +99,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let app = door::router(set_up(App::new(limiter, bounds.body)));
         let thread = std::thread::spawn(move || {
-            runtime.block_on(run(listener, app, bounds, async {
+            runtime.block_on(run(listener, app, bounds, |_| false, async {
                 let _ = stopped.await;
             }));
         });
