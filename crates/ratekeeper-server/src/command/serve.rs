@@ -4,6 +4,7 @@
 
 use super::banner::{self, Started};
 use super::listeners::Listeners;
+use super::notify::Notify;
 use super::signals::Signals;
 use super::store::Store;
 use super::{Failure, runtime};
@@ -18,6 +19,9 @@ use crate::serve::Bounds;
 use ratekeeper::Limiter;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Files beside those of connections.
+const FILES_BESIDE: u64 = 256;
 
 pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
     let build = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -36,6 +40,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     };
     store.check(&limiter, until).await?;
     let bounds = Bounds::default();
+    raise_files(bounds.connections);
     let signals = Signals::new()?;
     let listeners = Listeners::open(args, config.as_ref(), tokens).await?;
     let address = listeners.address;
@@ -54,6 +59,9 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let app = App { admin: listeners.access.clone(), ..App::new(limiter, bounds.body) };
     let life = app.life.clone();
     tokio::spawn(signals.lead(life.clone(), bounds.drain));
+    if let Some(notify) = Notify::find() {
+        tokio::spawn(notify.run(app.clone()));
+    }
     if let Some(kept) = &kept {
         tokio::spawn(kept.clone().keep(held.clone(), life.clone()));
     }
@@ -66,6 +74,20 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     }
     let _ = writeln!(io::stdout(), "{last}");
     Ok(code)
+}
+
+/// Raises the bound of open files as far as it goes.
+fn raise_files(connections: usize) {
+    let wanted = connections as u64 + FILES_BESIDE;
+    match rlimit::increase_nofile_limit(wanted) {
+        Ok(files) if files < wanted => {
+            let text =
+                format!("at most {files} files may be open, so fewer than {connections} callers");
+            let _ =
+                writeln!(io::stderr(), "warning: {text} are served at a time; raise `ulimit -Hn`");
+        }
+        _ => {}
+    }
 }
 
 /// The tokens of administrators, if the config names any.

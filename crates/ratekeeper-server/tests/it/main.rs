@@ -22,6 +22,7 @@ mod serve;
 mod cli;
 mod config;
 mod admin;
+mod api_key;
 mod callers;
 mod validate;
 mod explain;

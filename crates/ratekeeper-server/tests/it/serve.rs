@@ -8,6 +8,7 @@ use crate::wire::{check, connect, is_ended, read_reply, request, send};
 use ratekeeper_server::serve::Bounds;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::time::Duration;
 
@@ -156,6 +157,8 @@ fn a_server_out_of_file_descriptors_goes_on() {
     let server = Program::start(shell);
 
     let crowd: Vec<_> = (0..40).map(|_| connect(server.address)).collect();
+    let low = server.err.recv_timeout(crate::wire::DEADLINE).expect("it warns at its start");
+    assert!(low.starts_with("warning: at most 32 files may be open"), "{low}");
     let warning = server.err.recv_timeout(crate::wire::DEADLINE).expect("it warns");
     assert!(warning.starts_with("warning: cannot accept connections"), "{warning}");
     let before = server.computed();
@@ -302,4 +305,26 @@ fn a_restart_is_no_amnesty() {
     assert!(told.contains("memory.state: the saved state is of another version"), "{told}");
     assert!(path.with_extension("damaged").exists() && !path.exists());
     assert_eq!(check(server.address, spend).json()["allowed"], true);
+}
+
+/// Goal: a service manager is told that the server is ready, that it is well, and that it stops.
+/// Method: a socket of the test's in the environment, with a watchdog.
+#[test]
+fn a_service_manager_is_told() {
+    let folder = Folder::of(&[]);
+    let socket = UnixDatagram::bind(folder.path("notify")).expect("the folder is there");
+    socket.set_read_timeout(Some(crate::wire::DEADLINE)).expect("a timeout can be set");
+    let mut command = program::command();
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", folder.path("notify")).env("WATCHDOG_USEC", "100000");
+    let server = Program::start(command);
+    let next = || {
+        let mut text = [0; 64];
+        let length = socket.recv(&mut text).expect("something is told before the deadline");
+        String::from_utf8_lossy(&text[..length]).into_owned()
+    };
+    assert_eq!(next(), "READY=1");
+    assert_eq!((next(), next()), ("WATCHDOG=1".into(), "WATCHDOG=1".into()));
+    server.signal("INT");
+    assert!((0..100).map(|_| next()).any(|text| text == "STOPPING=1"));
 }
