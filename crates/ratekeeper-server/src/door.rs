@@ -11,6 +11,8 @@ mod question;
 mod answer;
 mod check;
 mod reserve;
+mod health;
+mod top;
 
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
@@ -23,7 +25,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::post;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
@@ -43,7 +45,8 @@ pub const RELEASE_PATH: &str = "/v1/release";
 /// Every path that the server answers.
 pub fn router(app: App) -> Router {
     Router::new()
-        .route("/livez", get(async || "ok"))
+        .merge(health::routes())
+        .merge(top::admin_routes())
         .route(CHECK_PATH, post(check::check))
         .route(RESERVE_PATH, post(reserve::reserve))
         .route(SETTLE_PATH, post(reserve::settle))

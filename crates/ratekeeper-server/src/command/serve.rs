@@ -8,6 +8,7 @@ use super::{Failure, runtime};
 use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::Config;
+use crate::observe::{Observe, logs};
 use crate::serve::Bounds;
 use crate::{demo, door, serve};
 use ratekeeper::Limiter;
@@ -15,6 +16,7 @@ use ratekeeper::decision::Wait;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -27,7 +29,9 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let config = args.config.as_deref().map(Config::read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
-    let limiter = limiter(&store, config.as_ref())?;
+    let log = logs::start(args.log_format, args.log_level);
+    let observe = Arc::<Observe>::default();
+    let limiter = limiter(&store, config.as_ref(), &observe)?;
     let until = match config {
         Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
         None => "requests are admitted, and answers say `failed_open`",
@@ -46,19 +50,29 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(address, config.as_ref(), &limiter);
-    let app = door::router(App::new(limiter, bounds.body));
+    let app = door::router(App::new(limiter, bounds.body).observed(Arc::clone(&observe)));
+    let stop = async {
+        stop.await;
+        observe.drain();
+    };
     serve::run(listener, app, bounds, stop).await;
+    drop(log);
     let _ = writeln!(io::stdout(), "stopped");
     Ok(ExitCode::SUCCESS)
 }
 
 /// By the rules of the config, or those of the demo.
-fn limiter(store: &Store, config: Option<&Config>) -> Result<Limiter, Failure> {
+fn limiter(
+    store: &Store,
+    config: Option<&Config>,
+    observe: &Arc<Observe>,
+) -> Result<Limiter, Failure> {
+    let builder = store.builder().observer(observe.observer());
     let Some(config) = config else {
-        let rules = demo::rules(store.builder());
+        let rules = demo::rules(builder);
         return Ok(rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build());
     };
-    Ok(store.builder().rules(config.file.rules.clone()).build())
+    Ok(builder.rules(config.file.rules.clone()).build())
 }
 
 /// Says what the operator may not expect.

@@ -8,6 +8,7 @@ use super::answer::{Answer, json};
 use super::question::{Asked, EXAMPLE, understand};
 use super::{body, written};
 use crate::app::App;
+use crate::observe::{Door, through};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -16,11 +17,11 @@ pub(super) async fn check(State(app): State<App>, request: Request) -> Result<Re
     let text = body::read(request, app.body_timeout).await?;
     let asked = understand(&app.limiter, written::parse(&text, EXAMPLE)?)?;
     match asked {
-        Asked::One(question) => json(&Answer::new(&question.check().await)),
+        Asked::One(question) => json(&Answer::new(&through(Door::Check, question.check()).await)),
         Asked::Batch(questions) => {
             let mut decided = Vec::with_capacity(questions.len());
             for question in questions {
-                decided.push(question.check().await);
+                decided.push(through(Door::Check, question.check()).await);
             }
             json(&decided.iter().map(Answer::new).collect::<Vec<_>>())
         }

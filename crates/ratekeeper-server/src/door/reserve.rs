@@ -9,6 +9,7 @@ use super::field::{bad_field, cost, costs, needed, only, text};
 use super::question::{EXAMPLE, reservation};
 use super::{body, written};
 use crate::app::App;
+use crate::observe::{Door, through};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -40,7 +41,7 @@ struct Released {
 pub(super) async fn reserve(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let text = body::read(request, app.body_timeout).await?;
     let question = reservation(&app.limiter, written::parse(&text, EXAMPLE)?)?;
-    let reserved = question.reserve().await;
+    let reserved = through(Door::Check, question.reserve()).await;
     let reserved =
         reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
     json(&Answer::new(&reserved).held(reserved.hold()))

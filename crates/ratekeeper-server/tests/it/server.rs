@@ -6,9 +6,11 @@ use ratekeeper::limiter::{Builder, HOLD_TIME, HOLDS_MAX};
 use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
 use ratekeeper_server::app::App;
+use ratekeeper_server::observe::Observe;
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -71,7 +73,9 @@ impl Server {
     /// With rules of its own.
     pub(crate) fn of(builder: Builder, holds: Holds, bounds: Bounds) -> Server {
         let clock = ManualClock::new();
-        let limiter = builder.clock(&clock).holds(holds.0, holds.1).build();
+        let observe = Arc::<Observe>::default();
+        let builder = builder.clock(&clock).holds(holds.0, holds.1);
+        let limiter = builder.observer(observe.observer()).build();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -81,9 +85,10 @@ impl Server {
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let app = door::router(App::new(limiter, bounds.body));
+            let app = door::router(App::new(limiter, bounds.body).observed(Arc::clone(&observe)));
             runtime.block_on(run(listener, app, bounds, async {
                 let _ = stopped.await;
+                observe.drain();
             }));
         });
         Server { address, clock, stop: Some(stop), thread: Some(thread) }
