@@ -50,7 +50,8 @@ impl Histogram {
     /// The sum in seconds, how many there were, and how many were in each bucket.
     pub(super) fn read(&self) -> (f64, u64, Vec<(f64, u64)>) {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
-        let buckets: Vec<(f64, u64)> = ENDS.into_iter().chain([f64::MAX]).zip(counts).collect();
+        let buckets: Vec<(f64, u64)> =
+            ENDS.into_iter().chain([f64::INFINITY]).zip(counts).collect();
         let count = buckets.iter().map(|(_, count)| count).sum();
         (self.nanos.load(Ordering::Relaxed) as f64 / 1e9, count, buckets)
     }

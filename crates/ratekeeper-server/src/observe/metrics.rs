@@ -20,8 +20,8 @@ use std::sync::atomic::Ordering;
 /// The media type of the text.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// No labels.
-const NONE: [(&str, &str); 0] = [];
+/// What has no labels.
+type NoLabels = [(&'static str, &'static str); 0];
 
 /// All metrics, at this moment.
 pub(super) fn text(
@@ -101,15 +101,15 @@ impl Reading {
         page.gauge("ratekeeper_keys", stats.keys)?;
         page.gauge("ratekeeper_keys_max", stats.most)?;
         page.gauge("ratekeeper_memory_bytes", stats.bytes)?;
-        page.counters("ratekeeper_keys_created_total", [(NONE, stats.created)])?;
-        page.counters("ratekeeper_keys_expired_total", [(NONE, stats.expired)])?;
-        page.counters("ratekeeper_evictions_total", [(NONE, stats.evicted)])
+        page.counter("ratekeeper_keys_created_total", stats.created)?;
+        page.counter("ratekeeper_keys_expired_total", stats.expired)?;
+        page.counter("ratekeeper_evictions_total", stats.evicted)
     }
 
     fn releases(&self, page: &mut Page<'_>) -> fmt::Result {
         page.gauge("ratekeeper_release", self.limiter.version())?;
         let failures = self.observe.reload_failures.load(Ordering::Relaxed);
-        page.counters("ratekeeper_reload_failures_total", [(NONE, failures)])?;
+        page.counter("ratekeeper_reload_failures_total", failures)?;
         let mut switches = self.limiter.switches();
         switches.sort_by(|(one, _), (other, _)| one.cmp(other));
         let switches = switches.iter().take(super::RULES_MAX);
@@ -144,7 +144,7 @@ impl Page<'_> {
         let mut family = self.begin(name, "_total", MetricType::Counter)?;
         for (labels, count) in each {
             let mut sample = family.encode_family(&labels)?;
-            sample.encode_counter::<[(&str, &str); 0], _, u64>(&count, None)?;
+            sample.encode_counter::<NoLabels, _, u64>(&count, None)?;
         }
         Ok(())
     }
@@ -160,13 +160,18 @@ impl Page<'_> {
     }
 
     fn gauge(&mut self, name: &'static str, value: u64) -> fmt::Result {
-        self.gauges(name, [(NONE, value)])
+        self.begin(name, "", MetricType::Gauge)?.encode_gauge(&value)
+    }
+
+    fn counter(&mut self, name: &'static str, count: u64) -> fmt::Result {
+        let mut metric = self.begin(name, "_total", MetricType::Counter)?;
+        metric.encode_counter::<NoLabels, _, u64>(&count, None)
     }
 
     fn histogram(&mut self, name: &'static str, times: &super::Histogram) -> fmt::Result {
         let (sum, count, buckets) = times.read();
         let mut metric = self.begin(name, "", MetricType::Histogram)?;
-        metric.encode_histogram::<[(&str, &str); 0]>(sum, count, &buckets, None)
+        metric.encode_histogram::<NoLabels>(sum, count, &buckets, None)
     }
 
     fn info(&mut self, name: &'static str, labels: &[(&str, &str); 1]) -> fmt::Result {

@@ -197,3 +197,82 @@ fn shortened(key: Vec<String>) -> Vec<String> {
     };
     key.into_iter().take(KEY_PARTS_MAX).map(short).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rules::Rules;
+    use super::*;
+
+    /// Any number as a hash would be.
+    fn spread(number: u64) -> u64 {
+        let mixed = (number ^ number >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    }
+
+    /// Goal: whoever asks often is on the list, whatever else is asked for; counts are never too low, and no
+    /// more too high than is told.
+    /// Method: ten keys, each in a hundredth of the requests, among 200 000 keys that come once.
+    #[test]
+    fn who_asks_often_is_found_in_a_flood() {
+        let (rules, sketch) = (Rules::default(), Sketch::default());
+        let mut truth = 0;
+        for number in 0..200_000_u64 {
+            rules.with("api", |row| sketch.touch(row, spread(1_000 + number), false));
+            if number % 10 == 0 {
+                let often = spread(number / 10 % 10);
+                rules.with("api", |row| sketch.touch(row, often, true));
+                truth += u64::from(number / 10 % 10 == 0);
+            }
+        }
+        let (asked, refused) = sketch.frequent(10);
+        let often: Vec<String> = (0..10).map(|number| hash(spread(number))).collect();
+        for list in [&asked, &refused] {
+            assert!(list.iter().all(|own| often.contains(&own.hash)), "{list:?}");
+            let own = list.iter().find(|own| own.hash == often[0]).unwrap();
+            assert!(own.count >= truth && own.count - own.error <= truth, "{own:?}, {truth}");
+        }
+        assert_eq!(sketch.frequent(usize::MAX).0.len(), ENTRIES_MAX);
+        assert_eq!(sketch.frequent(usize::MAX).1.len(), 10);
+    }
+
+    /// Goal: the same key under two rules is two entries; its text is kept once it has stayed, and asked for
+    /// no more than once for each list.
+    /// Method: touch and name in turn; count how often the text is asked for.
+    #[test]
+    fn texts_are_kept_for_keys_that_stay() {
+        let (rules, sketch) = (Rules::default(), Sketch::default());
+        let asked = std::cell::Cell::new(0);
+        let key = || {
+            asked.set(asked.get() + 1);
+            vec!["alice".to_owned(), "x".repeat(2 * KEY_CHARS_MAX)]
+        };
+        for _ in 0..5 {
+            rules.with("one", |row| sketch.name(row, 7, &key));
+            rules.with("one", |row| sketch.touch(row, 7, false));
+        }
+        rules.with("other-rule", |row| sketch.touch(row, 7, false));
+        let (list, refused) = sketch.frequent(5);
+        assert_eq!((list.len(), refused.len(), asked.get()), (2, 0, 1));
+        assert_eq!((list[0].count, list[1].count), (5, 1));
+        let parts = list[0].key.as_ref().unwrap();
+        assert_eq!((&*parts[0], parts[1].chars().count()), ("alice", KEY_CHARS_MAX + 1));
+        assert!(list[1].key.is_none() && !sketch.wants_keys());
+    }
+
+    /// Goal: a flood of keys that come once leaves no text wanted, so that nobody looks for any.
+    /// Method: keys that stay, then enough others to drive them out.
+    #[test]
+    fn who_is_driven_out_is_wanted_no_more() {
+        let (rules, sketch) = (Rules::default(), Sketch::default());
+        for number in 0..2_000_u64 {
+            for _ in 0..STAYS {
+                rules.with("api", |row| sketch.touch(row, spread(number), false));
+            }
+        }
+        assert!(sketch.wants_keys());
+        for number in 0..2_000_u64 {
+            rules.with("api", |row| sketch.name(row, spread(number), &|| vec!["k".to_owned()]));
+        }
+        assert!(!sketch.wants_keys());
+    }
+}
