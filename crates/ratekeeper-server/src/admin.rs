@@ -11,6 +11,7 @@ mod why;
 pub use token::{TOKEN_BYTES_MIN, TokenError, Tokens};
 
 use crate::app::App;
+use crate::door;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
@@ -92,6 +93,7 @@ impl Admin {
 pub(crate) fn routes(app: &App) -> Router<App> {
     let routes = Router::new()
         .route("/v1/keys", get(keys::peek).delete(keys::reset))
-        .route("/v1/decisions/{id}", get(why::why));
+        .route("/v1/decisions/{id}", get(why::why))
+        .merge(door::admin_routes());
     routes.route_layer(from_fn_with_state(app.clone(), guard::guard))
 }

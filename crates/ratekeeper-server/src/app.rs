@@ -5,6 +5,7 @@
 use crate::admin::Admin;
 use crate::decisions::Refusals;
 use crate::life::Life;
+use crate::observe::Observe;
 use ratekeeper::Limiter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub struct App {
     pub admin: Admin,
     /// How long a body may pause between two pieces.
     pub body_timeout: Duration,
+    /// Counts what is decided; for metrics, logs and live figures.
+    pub observe: Arc<Observe>,
 }
 
 impl App {
@@ -29,6 +32,11 @@ impl App {
     /// `body_timeout` between two pieces.
     pub fn new(limiter: Limiter, body_timeout: Duration) -> App {
         let (life, admin, refusals) = (Life::default(), Admin::local(), Arc::default());
-        App { limiter, life, refusals, admin, body_timeout }
+        App { limiter, life, refusals, admin, body_timeout, observe: Arc::default() }
+    }
+
+    /// The same, counted by whom the limiter tells.
+    pub fn observed(self, observe: Arc<Observe>) -> App {
+        App { observe, ..self }
     }
 }

@@ -4,6 +4,7 @@
 //! the command's business.
 
 use crate::door::COST_MAX;
+use crate::observe::logs::{Format, Level};
 use clap::{Parser, Subcommand};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -141,6 +142,20 @@ pub struct Serve {
     /// Take a store that may drop keys when its memory is full
     #[arg(long)]
     pub store_allow_eviction: bool,
+
+    /// How the log on standard error is written; for people on a terminal, else JSON, unless said
+    #[arg(long, value_name = "FORMAT", env = "RATEKEEPER_LOG_FORMAT", hide_env_values = true)]
+    pub log_format: Option<Format>,
+
+    /// From which level on the log is written
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        env = "RATEKEEPER_LOG_LEVEL",
+        hide_env_values = true,
+        default_value = "info"
+    )]
+    pub log_level: Level,
 }
 
 /// `ratekeeper check`.

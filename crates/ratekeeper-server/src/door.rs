@@ -11,6 +11,8 @@ mod question;
 mod answer;
 mod check;
 mod reserve;
+mod health;
+mod top;
 
 pub(crate) use answer::{Answer, Outcome, json};
 pub use body::{BODY_MAX, DEPTH_MAX};
@@ -25,7 +27,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::post;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
@@ -54,17 +56,22 @@ pub fn public_router(app: App) -> Router {
 
 /// Those of a listener that is for nothing else.
 pub fn admin_router(app: App) -> Router {
-    complete(admin::routes(&app).route("/livez", get(async || "ok")), app)
+    complete(admin::routes(&app).merge(health::routes()), app)
 }
 
 fn public() -> Router<App> {
     Router::new()
-        .route("/livez", get(async || "ok"))
+        .merge(health::routes())
         .route(CHECK_PATH, post(check::check))
         .route(RESERVE_PATH, post(reserve::reserve))
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
+}
+
+/// Paths of administration, which a guard stands before.
+pub(crate) fn admin_routes() -> Router<App> {
+    top::admin_routes()
 }
 
 fn complete(routes: Router<App>, app: App) -> Router {

@@ -15,10 +15,13 @@ use crate::config::{Config, SECRET_MAX, bytes, shown};
 use crate::demo;
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
+use crate::observe::{Observe, logs};
 use crate::serve::Bounds;
 use ratekeeper::Limiter;
+use ratekeeper::limiter::Builder;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Files beside those of connections.
 const FILES_BESIDE: u64 = 256;
@@ -33,7 +36,10 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let store = Store::open(args, config.as_ref())?;
     let tokens = config.as_ref().map(tokens).transpose()?.flatten();
     let kept = memory_file(&store, config.as_ref())?;
-    let limiter = limiter(&store, config.as_ref(), kept.as_ref())?;
+    let log = logs::start(args.log_format, args.log_level);
+    let observe = Arc::<Observe>::default();
+    let builder = store.builder().observer(observe.observer());
+    let limiter = limiter(builder, config.as_ref(), kept.as_ref())?;
     let until = match config {
         Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
         None => "requests are admitted, and answers say `failed_open`",
@@ -56,7 +62,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
-    let app = App { admin: listeners.access.clone(), ..App::new(limiter, bounds.body) };
+    let app =
+        App { admin: listeners.access.clone(), ..App::new(limiter, bounds.body).observed(observe) };
     let life = app.life.clone();
     tokio::spawn(signals.lead(life.clone(), bounds.drain));
     if let Some(notify) = Notify::find() {
@@ -72,6 +79,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     if let Some(kept) = kept {
         kept.finish(held).await;
     }
+    drop(log);
     let _ = writeln!(io::stdout(), "{last}");
     Ok(code)
 }
@@ -119,15 +127,15 @@ fn memory_file(store: &Store, config: Option<&Config>) -> Result<Option<MemoryFi
 
 /// By the rules of the config, or those of the demo, going on from what was kept.
 fn limiter(
-    store: &Store,
+    builder: Builder,
     config: Option<&Config>,
     kept: Option<&MemoryFile>,
 ) -> Result<Limiter, Failure> {
     let Some(config) = config else {
-        let rules = demo::rules(store.builder());
+        let rules = demo::rules(builder);
         return Ok(rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build());
     };
-    let builder = store.builder().rules(config.file.rules.clone());
+    let builder = builder.rules(config.file.rules.clone());
     Ok(match kept.and_then(MemoryFile::read) {
         Some(saved) => builder.saved(saved).build(),
         None => builder.build(),

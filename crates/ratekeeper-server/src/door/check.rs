@@ -8,6 +8,7 @@ use super::answer::{Answer, json};
 use super::question::{Asked, EXAMPLE, Question, understand};
 use super::{body, written};
 use crate::app::App;
+use crate::observe::{Door, through};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -40,7 +41,7 @@ async fn decide(
     app: &App,
     Question { prepared, about }: Question<'_>,
 ) -> (Decisions, Option<String>) {
-    let decisions = prepared.check().await;
+    let decisions = through(Door::Check, prepared.check()).await;
     let id = app
         .refusals
         .note(app.limiter.time(), DOOR, &decisions, || about.asked(&app.limiter, &decisions));

@@ -10,6 +10,7 @@ use super::field::{bad_field, cost, costs, needed, only, text};
 use super::question::{EXAMPLE, Question, reservation};
 use super::{body, written};
 use crate::app::App;
+use crate::observe::{Door, through};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -42,7 +43,7 @@ pub(super) async fn reserve(State(app): State<App>, request: Request) -> Result<
     let text = body::read(request, app.body_timeout).await?;
     let question = reservation(&app.limiter, written::parse(&text, EXAMPLE)?)?;
     let Question { prepared, about } = question;
-    let reserved = prepared.reserve().await;
+    let reserved = through(Door::Check, prepared.reserve()).await;
     let reserved =
         reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
     let id = app

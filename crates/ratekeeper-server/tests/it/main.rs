@@ -28,3 +28,7 @@ mod validate;
 mod explain;
 mod init;
 mod readme;
+mod observe;
+mod logs;
+mod document;
+mod operations;

@@ -7,9 +7,12 @@ use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
 use ratekeeper_server::admin::Admin;
 use ratekeeper_server::app::App;
+use ratekeeper_server::life::Phase;
+use ratekeeper_server::observe::Observe;
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -88,7 +91,9 @@ impl Server {
         set_up: impl FnOnce(App) -> App,
     ) -> Server {
         let clock = ManualClock::new();
-        let limiter = builder.clock(&clock).holds(holds.0, holds.1).build();
+        let observe = Arc::<Observe>::default();
+        let builder = builder.clock(&clock).holds(holds.0, holds.1);
+        let limiter = builder.observer(observe.observer()).build();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -97,10 +102,13 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
-        let app = door::router(set_up(App::new(limiter, bounds.body)));
+        let app = App::new(limiter, bounds.body).observed(observe);
+        let life = app.life.clone();
+        let app = door::router(set_up(app));
         let thread = std::thread::spawn(move || {
             runtime.block_on(run(listener, app, bounds, |_| false, async {
                 let _ = stopped.await;
+                life.go(Phase::Stopping);
             }));
         });
         Server { address, clock, stop: Some(stop), thread: Some(thread) }

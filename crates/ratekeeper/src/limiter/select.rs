@@ -48,6 +48,8 @@ pub(super) struct Selected {
     pub(super) slots: Vec<Slot>,
     /// Whether a rule that is enforced lets nobody pass.
     pub(super) closed: bool,
+    /// Whether it only looks, and takes nothing.
+    pub(super) looks: bool,
 }
 
 /// One rule that applies.
@@ -130,7 +132,8 @@ impl<'r> View<'r> {
 
     /// What is charged.
     pub(super) fn select(&self) -> Result<Selected, Rejected> {
-        let mut selected = Selected::default();
+        let looks = self.request.cost == Some(0);
+        let mut selected = Selected { looks, ..Selected::default() };
         if self.is_exempt()? {
             return Ok(selected);
         }
@@ -182,6 +185,7 @@ impl<'r> View<'r> {
         };
         let shadow = is_shadow(rollout, &spec.id, key.as_bytes());
         let who = self.limiter.secret.who(key.as_bytes());
+        self.limiter.meet(&spec.id, &who, &|| key.values());
         let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
         // Most rules have no overrides, and need no clock for them.
         let rule = match entry.overrides.is_empty() {

@@ -81,6 +81,8 @@ pub(crate) struct Memory {
     /// Where to look next for a bucket to let go, when a newcomer's own shard has none.
     relief: AtomicUsize,
     formers: Formers,
+    /// Keys at most.
+    most: u64,
 }
 
 /// What the memory store holds and has done.
@@ -88,6 +90,8 @@ pub(crate) struct Memory {
 pub struct MemoryStats {
     /// Keys held at present, those that are whole again but not yet reclaimed included.
     pub keys: u64,
+    /// Keys held at most; a sliding log takes the room of several.
+    pub most: u64,
     /// Bytes of the tables and logs.
     pub bytes: u64,
     /// Keys created since the start.
@@ -112,7 +116,8 @@ impl Memory {
         let shards = own.chain([shared]).map(Padded).collect();
         let shift = 64 - count.trailing_zeros();
         let (overflowed, relief) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Memory { shards, shift, overflowed, relief, formers: Formers::default() }
+        let (formers, most) = (Formers::default(), keys as u64);
+        Memory { shards, shift, overflowed, relief, formers, most }
     }
 
     /// Charges one bucket.
@@ -229,7 +234,7 @@ impl Memory {
     /// What it holds, and what it has done.
     pub(crate) fn stats(&self) -> MemoryStats {
         let overflowed = self.overflowed.load(Ordering::Relaxed);
-        let mut sum = MemoryStats { overflowed, ..MemoryStats::default() };
+        let mut sum = MemoryStats { overflowed, most: self.most, ..MemoryStats::default() };
         self.shards.iter().for_each(|shard| shard.0.add_stats(&mut sum));
         sum
     }
