@@ -11,7 +11,10 @@ mod question;
 mod answer;
 mod check;
 mod reserve;
+mod authorize;
 
+pub(crate) use authorize::skipped;
+pub use authorize::{AUTHORIZE_ENVOY_PATH, AUTHORIZE_NGINX_PATH, AUTHORIZE_PATH};
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
@@ -49,6 +52,7 @@ pub fn router(app: App) -> Router {
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
+        .merge(authorize::routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -70,6 +70,12 @@ fn warn(address: SocketAddr, config: Option<&Config>, limiter: &Limiter) {
         let text = "is read and checked, but this version does not serve it yet";
         warn(format!("`{field}` {text}"));
     }
+    if let Some(config) = config {
+        let text = "a gateway that asks `/v1/authorize` does not meet its concurrency limits, since it \
+                    does not say when a request has ended";
+        let skipped = door::skipped(&config.file.rules);
+        skipped.iter().for_each(|rule| warn(format!("rule `{rule}`: {text}")));
+    }
     // Callers of the check API say by themselves who the user is.
     limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));
     if !address.ip().is_loopback() {
