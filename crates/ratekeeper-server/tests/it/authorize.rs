@@ -4,6 +4,7 @@ mod fields;
 mod held;
 mod law;
 mod outage;
+mod page;
 mod paths;
 mod permits;
 mod peers;

@@ -89,7 +89,11 @@ fn without_the_program(site: &mut Site, mode: Mode) {
         let reply = get(site);
         match mode {
             Mode::Open => {
-                assert_eq!((reply.status, reply.body.as_str()), (200, "GET /api/away"), "{reply:?}")
+                assert_eq!(
+                    (reply.status, reply.body.as_str()),
+                    (200, "GET /api/away"),
+                    "{reply:?}"
+                );
             }
             Mode::Closed => assert!(matches!(reply.status, 500 | 502 | 503), "{reply:?}"),
         }

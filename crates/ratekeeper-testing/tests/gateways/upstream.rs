@@ -32,7 +32,7 @@ impl Upstream {
                     break;
                 }
                 let own = Arc::clone(&own);
-                spawn(move || answer(stream, &own));
+                spawn(move || answer(&stream, &own));
             }
         });
         Upstream { port, shared }
@@ -52,8 +52,8 @@ impl Drop for Upstream {
 }
 
 /// Answers one request: its method and its target.
-fn answer(stream: TcpStream, shared: &Shared) {
-    let mut reader = BufReader::new(&stream);
+fn answer(mut stream: &TcpStream, shared: &Shared) {
+    let mut reader = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);
     if reader.read_line(&mut first).unwrap_or(0) == 0 {
         return;
@@ -78,5 +78,5 @@ fn answer(stream: TcpStream, shared: &Shared) {
     *shared.targets.lock().unwrap().entry(target.to_owned()).or_default() += 1;
     let text = format!("{method} {target}");
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n";
-    let _ = write!(&stream, "{head}Content-Length: {}\r\n\r\n{text}", text.len());
+    let _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{text}", text.len());
 }
