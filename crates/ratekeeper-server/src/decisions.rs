@@ -3,7 +3,7 @@
 //! Invariant: there is a bound on how many are kept, and on what is kept of each; the oldest goes first. Keys
 //! are in here as they were sent, and leave by the admin API alone.
 
-use ratekeeper::Decisions;
+use ratekeeper::{Decisions, Limiter, Request};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -63,10 +63,10 @@ pub struct Refusal {
 }
 
 impl Refusals {
-    /// Keeps a decision of this time, since the epoch, if it is a refusal, and says its name.
+    /// Keeps a decision of this time, in microseconds since the epoch, if it is a refusal, and says its name.
     pub fn note(
         &self,
-        at: Duration,
+        now: u64,
         door: &'static str,
         decisions: &Decisions,
         asked: impl FnOnce() -> Asked,
@@ -74,6 +74,7 @@ impl Refusals {
         if decisions.is_allowed() {
             return None;
         }
+        let at = Duration::from_micros(now);
         let id = self.name(at);
         let (asked, decisions) = (asked().cut(), decisions.clone());
         let refusal = Arc::new(Refusal { id: id.clone(), at, door, asked, decisions });
@@ -112,6 +113,17 @@ impl Refusals {
 }
 
 impl Asked {
+    /// Who sent a request that was refused.
+    pub(crate) fn about(limiter: &Limiter, request: &Request<'_>, decisions: &Decisions) -> Asked {
+        let key = decisions.rule().and_then(|rule| limiter.key_of(rule, request));
+        Asked {
+            key: key.unwrap_or_default(),
+            method: Some(request.method.to_owned()),
+            path: Some(request.path.to_owned()),
+            ip: request.peer.map(|peer| peer.to_string()),
+        }
+    }
+
     /// The same, within bounds.
     fn cut(mut self) -> Asked {
         let texts = [&mut self.method, &mut self.path, &mut self.ip].into_iter().flatten();
@@ -128,9 +140,8 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratekeeper::Limiter;
 
-    const NOW: Duration = Duration::from_secs(1_800_000_000);
+    const NOW: u64 = 1_800_000_000_000_000;
 
     fn refused() -> Decisions {
         let limiter = Limiter::memory().rule("api", "1/day").unwrap().build();

@@ -13,8 +13,11 @@ mod check;
 mod reserve;
 mod health;
 mod top;
+mod authorize;
 
 pub(crate) use answer::{Answer, Outcome, json};
+pub(crate) use authorize::skipped;
+pub use authorize::{AUTHORIZE_ENVOY_PREFIX, AUTHORIZE_NGINX_PATH, AUTHORIZE_PATH};
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
@@ -67,6 +70,7 @@ fn public() -> Router<App> {
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
+        .merge(authorize::routes())
 }
 
 /// Paths of administration, which a guard stands before.

@@ -194,11 +194,6 @@ impl Limiter {
         self.settle(hold, 0)
     }
 
-    /// The time by which it decides, since the epoch.
-    pub fn time(&self) -> std::time::Duration {
-        std::time::Duration::from_micros(self.0.clock.now())
-    }
-
     /// What the memory store holds and has done.
     pub fn stats(&self) -> MemoryStats {
         self.0.store.stats()

@@ -57,7 +57,8 @@ impl Listeners {
             let life = app.life.clone();
             async move { life.reaches(Phase::Stopping).await }
         };
-        let is_many = |peer: IpAddr| peer.is_loopback();
+        let limiter = app.limiter.clone();
+        let is_many = |peer: IpAddr| peer.is_loopback() || limiter.trusts(peer);
         match self.admin {
             None => {
                 let router = door::router(app.clone());

@@ -12,11 +12,11 @@ use crate::admin::Tokens;
 use crate::app::App;
 use crate::args::Serve;
 use crate::config::{Config, SECRET_MAX, bytes, shown};
-use crate::demo;
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
 use crate::observe::{Observe, logs};
 use crate::serve::Bounds;
+use crate::{demo, door};
 use ratekeeper::Limiter;
 use ratekeeper::limiter::Builder;
 use std::io::{self, Write};
@@ -150,6 +150,12 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     for field in config.map(Config::unserved).unwrap_or_default() {
         let text = "is read and checked, but this version does not serve it yet";
         warn(format!("`{field}` {text}"));
+    }
+    if let Some(config) = config {
+        let text = "a gateway that asks `/v1/authorize` does not meet its concurrency limits, since it \
+                    does not say when a request has ended";
+        let skipped = door::skipped(&config.file.rules);
+        skipped.iter().for_each(|rule| warn(format!("rule `{rule}`: {text}")));
     }
     // Callers of the check API say by themselves who the user is.
     limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));

@@ -44,6 +44,6 @@ async fn decide(
     let decisions = through(Door::Check, prepared.check()).await;
     let id = app
         .refusals
-        .note(app.limiter.time(), DOOR, &decisions, || about.asked(&app.limiter, &decisions));
+        .note(app.limiter.now(), DOOR, &decisions, || about.asked(&app.limiter, &decisions));
     (decisions, id)
 }

@@ -50,14 +50,7 @@ impl About<'_> {
                 decisions::Asked { key, ..decisions::Asked::default() }
             }
             About::Request(described) => {
-                let request = described.request(0);
-                let key = decisions.rule().and_then(|rule| limiter.key_of(rule, &request));
-                decisions::Asked {
-                    key: key.unwrap_or_default(),
-                    method: Some(request.method.to_owned()),
-                    path: Some(request.path.to_owned()),
-                    ip: request.peer.map(|peer| peer.to_string()),
-                }
+                decisions::Asked::about(limiter, &described.request(0), decisions)
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) async fn reserve(State(app): State<App>, request: Request) -> Result<
         reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
     let id = app
         .refusals
-        .note(app.limiter.time(), DOOR, &reserved, || about.asked(&app.limiter, &reserved));
+        .note(app.limiter.now(), DOOR, &reserved, || about.asked(&app.limiter, &reserved));
     json(&Answer::new(&reserved, id.as_deref()).held(reserved.hold()))
 }
 

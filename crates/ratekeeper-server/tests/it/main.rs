@@ -18,6 +18,7 @@ mod bad_calls;
 mod requests;
 mod bad_requests;
 mod any_body;
+mod authorize;
 mod serve;
 mod cli;
 mod config;
