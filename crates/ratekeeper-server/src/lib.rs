@@ -2,8 +2,8 @@
 //!
 //! The modules are listed in the order in which a start and then a request meet them: what the user
 //! wrote, the command that runs it, the rules, the connections, the door that turns bytes into a
-//! question and a decision into bytes, what operators see of it, and the answer to a bad call. It is a library only so that
-//! tests can start a server in their own process.
+//! question and a decision into bytes, what operators see of it, and the answer to a bad call. It is a
+//! library only so that tests can start a server in their own process.
 #![forbid(unsafe_code)]
 
 pub mod app;

@@ -107,26 +107,24 @@ fn keys_do_not_show_in_metrics() {
 
 /// A server in this process, asked without a connection.
 async fn ask_router(app: App, path: &str) -> (u16, String) {
-    let request = axum::http::Request::get(path).body(Body::empty()).unwrap();
-    let answer = TowerToHyperService::new(door::router(app)).call(request).await.unwrap();
+    let request = axum::http::Request::get(path).body(Body::empty()).expect("a path");
+    let answer = TowerToHyperService::new(door::router(app)).call(request).await;
+    let answer = answer.expect("a router always answers");
     let status = answer.status().as_u16();
-    let body = answer.into_body().collect().await.unwrap().to_bytes();
-    (status, String::from_utf8(body.to_vec()).unwrap())
+    let body = answer.into_body().collect().await.expect("a body").to_bytes();
+    (status, String::from_utf8(body.to_vec()).expect("text"))
 }
 
 /// A limiter whose store is not there, and whose rule does this then.
 fn away(policy: OnStoreFailure) -> App {
     // Nobody listens where somebody has just stopped listening.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("redis://{}", listener.local_addr().expect("it has an address"));
     drop(listener);
     let observe = Arc::<Observe>::default();
-    let limiter = Limiter::redis(url.parse().unwrap())
-        .rule("api", "5/minute")
-        .and_then(|builder| Ok(builder.on_store_failure("api", policy).unwrap()))
-        .unwrap()
-        .observer(observe.observer())
-        .build();
+    let builder = Limiter::redis(url.parse().expect("a URL")).rule("api", "5/minute");
+    let builder = builder.expect("a rule").on_store_failure("api", policy).expect("it is there");
+    let limiter = builder.observer(observe.observer()).build();
     App::new(limiter, Duration::from_secs(1)).observed(observe)
 }
 
@@ -211,7 +209,7 @@ fn a_number_of_rows_that_makes_no_sense_is_refused() {
 
 fn listen(server: &Server) -> (TcpStream, String) {
     let mut stream = connect(server.address);
-    stream.write_all(request("GET /v1/stream", "", "").as_bytes()).unwrap();
+    stream.write_all(request("GET /v1/stream", "", "").as_bytes()).expect("it is open");
     let text = read_until(&mut stream, "\r\n\r\n");
     (stream, text)
 }
