@@ -12,6 +12,8 @@ mod serve;
 mod store;
 mod validate;
 
+pub(crate) use explain::text::json as explained;
+
 use crate::args::{Args, Command};
 use crate::config::Faults;
 use std::fmt;

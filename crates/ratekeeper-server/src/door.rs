@@ -11,11 +11,13 @@ mod question;
 mod answer;
 mod check;
 mod reserve;
+mod live;
 
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
 pub use field::COST_MAX;
+pub use live::{OVERRIDES_PATH, RELEASES_PATH, RULES_MAX, RULES_PATH, SWITCHES_PATH};
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
@@ -49,6 +51,7 @@ pub fn router(app: App) -> Router {
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
+        .merge(live::admin_routes())
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

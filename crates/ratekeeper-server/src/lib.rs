@@ -12,5 +12,6 @@ pub mod command;
 pub mod config;
 pub mod demo;
 pub mod serve;
+pub mod reload;
 pub mod door;
 mod problem;

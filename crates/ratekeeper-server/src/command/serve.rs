@@ -8,6 +8,7 @@ use super::{Failure, runtime};
 use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::Config;
+use crate::reload::{Opening, Rulebook};
 use crate::serve::Bounds;
 use crate::{demo, door, serve};
 use ratekeeper::Limiter;
@@ -33,6 +34,9 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         None => "requests are admitted, and answers say `failed_open`",
     };
     store.check(&limiter, until).await?;
+    let (config_read, shared) = (config.as_ref(), store.shared());
+    let opening = Opening { limiter: &limiter, config: config_read, shared };
+    let rulebook = Rulebook::open(&opening).await.map_err(Failure::new)?;
     let bounds = Bounds::default();
     let stop = stop_signal(bounds.drain)?;
     let said = config.as_ref().and_then(|config| config.file.settings.listen.api.as_deref());
@@ -46,7 +50,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(address, config.as_ref(), &limiter);
-    let app = door::router(App::new(limiter, bounds.body));
+    rulebook.watch();
+    let app = door::router(App { rulebook, ..App::new(limiter, bounds.body) });
     serve::run(listener, app, bounds, stop).await;
     let _ = writeln!(io::stdout(), "stopped");
     Ok(ExitCode::SUCCESS)
