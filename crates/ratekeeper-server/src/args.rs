@@ -3,8 +3,13 @@
 //! Invariant: this module only says what was written. What it means, and whether it can be done, is
 //! the command's business.
 
+mod live;
+
+pub use live::{Remote, Rules, Switch};
+
 use crate::door::COST_MAX;
 use clap::{Parser, Subcommand};
+use live::{RULES_EXAMPLES, SWITCH_EXAMPLES};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -104,6 +109,12 @@ pub enum Command {
     /// Tell which rules a request meets, which key, which limit, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Look at the rules of a running server, and change them
+    #[command(subcommand, after_help = RULES_EXAMPLES)]
+    Rules(Rules),
+    /// Turn rules off, into shadow or on, on a running server, whatever its release says
+    #[command(subcommand, after_help = SWITCH_EXAMPLES)]
+    Switch(Switch),
 }
 
 /// `ratekeeper serve`.

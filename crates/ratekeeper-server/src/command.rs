@@ -8,8 +8,11 @@ mod banner;
 mod check;
 mod explain;
 mod init;
+mod remote;
+mod rules;
 mod serve;
 mod store;
+mod switch;
 mod validate;
 
 pub(crate) use explain::text::json as explained;
@@ -29,6 +32,8 @@ pub fn run(args: Args) -> ExitCode {
         Command::Check(check) => check::run(&check),
         Command::Validate(validate) => validate::run(&validate),
         Command::Explain(explain) => explain::run(&explain),
+        Command::Rules(rules) => rules::run(&rules),
+        Command::Switch(switch) => switch::run(&switch),
     };
     done.unwrap_or_else(|failure| {
         // Nobody is left to tell if stderr is closed.
