@@ -6,6 +6,7 @@ use crate::admin::Admin;
 use crate::decisions::Refusals;
 use crate::life::Life;
 use crate::observe::Observe;
+use crate::reload::Rulebook;
 use ratekeeper::Limiter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,14 +26,17 @@ pub struct App {
     pub body_timeout: Duration,
     /// Counts what is decided; for metrics, logs and live figures.
     pub observe: Arc<Observe>,
+    /// What is live, and the way to change it.
+    pub rulebook: Arc<Rulebook>,
 }
 
 impl App {
     /// Doors to this limiter, which whoever is on this machine may administer; a body may pause for
     /// `body_timeout` between two pieces.
     pub fn new(limiter: Limiter, body_timeout: Duration) -> App {
+        let rulebook = Rulebook::of(limiter.clone());
         let (life, admin, refusals) = (Life::default(), Admin::local(), Arc::default());
-        App { limiter, life, refusals, admin, body_timeout, observe: Arc::default() }
+        App { limiter, life, refusals, admin, body_timeout, observe: Arc::default(), rulebook }
     }
 
     /// The same, counted by whom the limiter tells.

@@ -3,9 +3,14 @@
 //! Invariant: this module only says what was written. What it means, and whether it can be done, is
 //! the command's business.
 
+mod live;
+
+pub use live::{Remote, Rules, Switch};
+
 use crate::door::COST_MAX;
 use crate::observe::logs::{Format, Level};
 use clap::{Parser, Subcommand};
+use live::{RULES_EXAMPLES, SWITCH_EXAMPLES};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -112,6 +117,12 @@ pub enum Command {
     Explain(Explain),
     /// API keys, which a rule file knows by their hashes
     ApiKey(ApiKey),
+    /// Look at the rules of a running server, and change them
+    #[command(subcommand, after_help = RULES_EXAMPLES)]
+    Rules(Rules),
+    /// Turn rules off, into shadow or on, on a running server, whatever its release says
+    #[command(subcommand, after_help = SWITCH_EXAMPLES)]
+    Switch(Switch),
 }
 
 /// `ratekeeper serve`.

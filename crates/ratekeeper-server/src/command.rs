@@ -11,10 +11,15 @@ mod explain;
 mod init;
 mod listeners;
 mod notify;
+mod remote;
+mod rules;
 mod serve;
 mod signals;
 mod store;
+mod switch;
 mod validate;
+
+pub(crate) use explain::text::json as explained;
 
 use crate::args::{ApiKey, ApiKeyCommand, Args, Command};
 use crate::config::Faults;
@@ -32,6 +37,8 @@ pub fn run(args: Args) -> ExitCode {
         Command::Validate(validate) => validate::run(&validate),
         Command::Explain(explain) => explain::run(&explain),
         Command::ApiKey(ApiKey { command: ApiKeyCommand::New(new) }) => api_key::run(&new),
+        Command::Rules(rules) => rules::run(&rules),
+        Command::Switch(switch) => switch::run(&switch),
     };
     done.unwrap_or_else(|failure| {
         // Nobody is left to tell if stderr is closed.

@@ -7,10 +7,11 @@
 mod files;
 
 pub use files::SECRET_MAX;
-pub(crate) use files::bytes;
+pub(crate) use files::{bytes, listed};
 
 use ratekeeper::rule::file::{FileErrors, RuleFile, Source};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -26,13 +27,29 @@ pub struct Config {
     pub path: PathBuf,
     /// The folder that names of files in it start from.
     folder: PathBuf,
+    /// What is written there.
+    pub(crate) sources: Vec<Source>,
+    /// Files that are named there and were read.
+    pub(crate) names: Vec<String>,
 }
 
 impl Config {
     /// Reads the file, or the folder, at this path, and what is named there.
     pub fn read(path: &Path) -> Result<Config, Faults> {
+        let (sources, folder) = Config::sources(path)?;
+        let named = RefCell::new(Vec::new());
+        let open = |name: &str| {
+            named.borrow_mut().push(name.to_owned());
+            bytes(&folder.join(name), files::BYTES_MAX)
+        };
+        let file = RuleFile::read(&sources, &open)?;
+        Ok(Config { file, path: path.to_owned(), folder, sources, names: named.into_inner() })
+    }
+
+    /// The texts at this path, and the folder that they are in.
+    pub(crate) fn sources(path: &Path) -> Result<(Vec<Source>, PathBuf), Faults> {
         let mut room = files::BYTES_MAX;
-        let (names, folder) = files::listed(path)?;
+        let (names, folder) = listed(path)?;
         let mut sources = Vec::with_capacity(names.len());
         let mut faults = Vec::new();
         for name in names {
@@ -47,9 +64,12 @@ impl Config {
         if !faults.is_empty() {
             return Err(Faults { listed: faults, more: 0 });
         }
-        let open = |name: &str| bytes(&folder.join(name), files::BYTES_MAX);
-        let file = RuleFile::read(&sources, &open)?;
-        Ok(Config { file, path: path.to_owned(), folder })
+        Ok((sources, folder))
+    }
+
+    /// The folder that names of files in it start from.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Where a file is that is named there.
@@ -64,8 +84,6 @@ impl Config {
             ("listen.grpc", settings.listen.grpc.is_some()),
             ("listen.resp", settings.listen.resp.is_some()),
             ("gateway", settings.gateway.is_some()),
-            ("rules_from", settings.rules_from_redis),
-            ("switch_file", settings.switch_file.is_some()),
         ];
         said.into_iter().filter(|(_, is_said)| *is_said).map(|(name, _)| name).collect()
     }
@@ -77,7 +95,7 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// One fault, with its place and its repair.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Fault {
     /// The file.
     pub file: String,
@@ -93,7 +111,7 @@ pub struct Fault {
 
 impl Fault {
     /// A fault of a file as a whole.
-    fn of(path: &Path, fault: impl Into<String>, repair: impl Into<String>) -> Fault {
+    pub(crate) fn of(path: &Path, fault: impl Into<String>, repair: impl Into<String>) -> Fault {
         let (fault, repair) = (fault.into(), repair.into());
         Fault { file: shown(path), line: 1, column: 1, fault, repair }
     }

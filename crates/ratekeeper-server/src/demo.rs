@@ -29,3 +29,37 @@ pub fn rules(empty: Builder) -> Result<Builder, RuleError> {
     let empty = empty.keys(KEYS_MAX);
     limits().into_iter().try_fold(empty, |builder, (name, limit)| builder.rule(name, limit))
 }
+
+/// The same rules as a rule file says them.
+pub(crate) const TEXT: &str = "\
+rules:
+  - {id: fixed-window, limit: 10/10s, algorithm: fixed_window}
+  - {id: sliding-window-log, limit: 10/10s, algorithm: sliding_window_log}
+  - {id: sliding-window-counter, limit: 10/10s, algorithm: sliding_window_counter}
+  - {id: token-bucket, limit: 1/second burst 10}
+  - {id: leaky-bucket, limit: 1/second burst 10, algorithm: leaky_bucket}
+  - {id: leaky-bucket-shaping, limit: 1/second burst 10, algorithm: leaky_bucket, mode: shaping}
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratekeeper::Limiter;
+    use ratekeeper::rule::file::RuleFile;
+
+    /// Goal: the demo is the same, whether it is built or read.
+    /// Method: compare every rule of the text with the one that is built, by name and limits.
+    #[test]
+    fn the_text_of_the_demo_says_its_rules() {
+        let read = Limiter::memory().rules(RuleFile::parse(TEXT).unwrap().rules).build();
+        let built = rules(Limiter::memory()).unwrap().build();
+        let told = |limiter: &Limiter| {
+            let each = limiter.rules();
+            each.iter()
+                .map(|rule| (rule.name().to_owned(), rule.limits().to_vec()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&read).len(), 6);
+        assert_eq!(told(&read), told(&built));
+    }
+}

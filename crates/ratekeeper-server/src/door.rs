@@ -14,6 +14,7 @@ mod reserve;
 mod health;
 mod top;
 mod authorize;
+mod live;
 
 pub(crate) use answer::{Answer, Outcome, json};
 pub(crate) use authorize::skipped;
@@ -22,6 +23,7 @@ pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
 pub use field::COST_MAX;
+pub use live::{OVERRIDES_PATH, RELEASES_PATH, RULES_MAX, RULES_PATH, SWITCHES_PATH};
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
@@ -75,7 +77,7 @@ fn public() -> Router<App> {
 
 /// Paths of administration, which a guard stands before.
 pub(crate) fn admin_routes() -> Router<App> {
-    top::admin_routes()
+    top::admin_routes().merge(live::admin_routes())
 }
 
 fn complete(routes: Router<App>, app: App) -> Router {

@@ -15,6 +15,7 @@ pub mod decisions;
 pub mod life;
 pub mod memory_file;
 pub mod serve;
+pub mod reload;
 pub mod door;
 pub mod admin;
 pub mod observe;

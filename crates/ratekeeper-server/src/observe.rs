@@ -25,7 +25,6 @@ use rules::{Row, Rules};
 use sketch::Sketch;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::StoreCounts;
 use tokio::sync::Semaphore;
@@ -89,7 +88,6 @@ pub struct Observe {
     sketch: Sketch,
     decision_seconds: Histogram,
     store: StoreCounts,
-    reload_failures: AtomicU64,
     started: Instant,
     pub(crate) listeners: Arc<Semaphore>,
 }
@@ -101,7 +99,6 @@ impl Default for Observe {
             sketch: Sketch::default(),
             decision_seconds: Histogram::default(),
             store: StoreCounts::default(),
-            reload_failures: AtomicU64::new(0),
             started: Instant::now(),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
         }
@@ -120,20 +117,16 @@ impl Observe {
         Telling(Arc::clone(self))
     }
 
-    /// Rules were offered that are not fit to be used.
-    pub fn reload_failed(&self) {
-        self.reload_failures.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Time since the server started.
     pub(crate) fn up(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// All metrics as text, in the form that [`metrics::CONTENT_TYPE`] names.
-    pub async fn metrics(self: &Arc<Self>, limiter: &Limiter) -> Option<String> {
+    /// All metrics as text, in the form that [`metrics::CONTENT_TYPE`] names; so many times rules were
+    /// offered that are not fit to be used.
+    pub async fn metrics(self: &Arc<Self>, limiter: &Limiter, failures: u64) -> Option<String> {
         let usage = self.store.usage(limiter).await;
-        metrics::text(self, limiter, usage)
+        metrics::text(self, limiter, usage, failures)
     }
 
     /// What each rule decided since the start.

@@ -57,6 +57,12 @@ pub mod outage {
     pub use crate::store::redis::{Again, Breaks, Class, Outcome, Policy};
 }
 
+/// What the servers on one shared store tell each other.
+#[cfg(feature = "redis")]
+pub mod fleet {
+    pub use crate::store::redis::{Board, News, Posted};
+}
+
 /// The Rust in these pages is compiled and run with the documentation's tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

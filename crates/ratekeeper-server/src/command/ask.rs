@@ -1,15 +1,16 @@
 //! The client of the commands that ask a running server.
 //!
 //! Invariant: the wait, the answer's size and what is shown of a URL are bounded: five seconds, one
-//! mebibyte, and never a password.
+//! mebibyte (more for whole rule files), and never a password or a token.
 
 use super::Failure;
 use crate::args::URL_DEFAULT;
+use crate::config::{Fault, Faults};
 use crate::door::CHECK_PATH;
 use axum::body::Body;
 use http_body_util::{BodyExt, Limited};
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::{Request, StatusCode, Uri};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, IF_MATCH};
+use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 use std::io::ErrorKind;
@@ -23,10 +24,34 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most bytes of an answer. Beyond it, it is not one of ours.
 const ANSWER_MAX: usize = 1024 * 1024;
 
+/// What is asked of a server.
+#[derive(Default)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) path: String,
+    /// The body, and what it is declared as.
+    pub(super) body: Option<(&'static str, String)>,
+    /// What the answer should be.
+    pub(super) accept: Option<&'static str>,
+    /// The release that the caller has seen.
+    pub(super) seen: Option<u64>,
+    /// By which administrators are known.
+    pub(super) token: Option<String>,
+    /// Most bytes of the answer, beyond those of a decision.
+    pub(super) more: usize,
+}
+
 /// Sends a check to the server at `url` and returns the decision, in JSON.
 pub(super) async fn ask(url: &str, question: String) -> Result<String, Failure> {
-    let target = target(url)?;
-    let answer = timeout(ANSWER_TIMEOUT, exchange(url, &target, question)).await;
+    let (method, path) = (Method::POST, CHECK_PATH.to_owned());
+    let body = Some(("application/json", question));
+    call(url, Call { method, path, body, ..Call::default() }).await
+}
+
+/// Makes a call and returns what is answered, if that is no problem.
+pub(super) async fn call(url: &str, call: Call) -> Result<String, Failure> {
+    let target = target(url, &call.path)?;
+    let answer = timeout(ANSWER_TIMEOUT, exchange(url, &target, call)).await;
     let (status, body) = answer.unwrap_or_else(|_| {
         let seconds = ANSWER_TIMEOUT.as_secs();
         Err(Failure::new(format!(
@@ -37,6 +62,9 @@ pub(super) async fn ask(url: &str, question: String) -> Result<String, Failure> 
         return Ok(body);
     }
     let problem: Problem = serde_json::from_str(&body).map_err(|_| stranger(url))?;
+    if !problem.errors.is_empty() {
+        return Err(Faults { listed: problem.errors, more: problem.more }.into());
+    }
     Err(Failure::new(format!(
         "{url} did not take the call ({}): {}",
         status.as_u16(),
@@ -48,6 +76,11 @@ pub(super) async fn ask(url: &str, question: String) -> Result<String, Failure> 
 #[derive(Deserialize)]
 struct Problem {
     detail: String,
+    /// What is wrong with rules, if that is what it is about.
+    #[serde(default)]
+    errors: Vec<Fault>,
+    #[serde(default)]
+    more: usize,
 }
 
 /// The answer is none of ours.
@@ -63,7 +96,7 @@ struct Target {
     path: String,
 }
 
-fn target(url: &str) -> Result<Target, Failure> {
+fn target(url: &str, path: &str) -> Result<Target, Failure> {
     let fail = |fault: &str| {
         let repair = format!("write `--url {URL_DEFAULT}`, or the like");
         Err(Failure::new(format!("`--url` or `RATEKEEPER_URL` {fault}; {repair}")))
@@ -91,16 +124,12 @@ fn target(url: &str) -> Result<Target, Failure> {
             _ => return fail("has no valid port"),
         },
     };
-    let path = format!("{}{CHECK_PATH}", uri.path().trim_end_matches('/'));
+    let path = format!("{}{path}", uri.path().trim_end_matches('/'));
     let address = format!("{}:{port}", authority.host());
     Ok(Target { address, host: authority.to_string(), path })
 }
 
-async fn exchange(
-    url: &str,
-    target: &Target,
-    question: String,
-) -> Result<(StatusCode, String), Failure> {
+async fn exchange(url: &str, target: &Target, call: Call) -> Result<(StatusCode, String), Failure> {
     let broken = |error: hyper::Error| {
         Failure::new(format!("{url} broke off ({error}); is it a ratekeeper server?"))
     };
@@ -117,13 +146,26 @@ async fn exchange(
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     // It ends with the runtime, which lives for one question.
     tokio::spawn(connection);
-    let request = Request::post(&target.path)
-        .header(HOST, &target.host)
-        .header(CONTENT_TYPE, "application/json")
-        .body(Body::from(question))
+    let mut request =
+        Request::builder().method(call.method).uri(&target.path).header(HOST, &target.host);
+    let (kind, body) = call.body.unzip();
+    let seen = call.seen.map(|number| format!("\"{number}\""));
+    let token = call.token.map(|token| format!("Bearer {token}"));
+    let fields = [
+        (CONTENT_TYPE, kind),
+        (ACCEPT, call.accept),
+        (IF_MATCH, seen.as_deref()),
+        (AUTHORIZATION, token.as_deref()),
+    ];
+    for (name, value) in fields {
+        request = value.into_iter().fold(request, |request, value| request.header(&name, value));
+    }
+    let request = request
+        .body(Body::from(body.unwrap_or_default()))
         .map_err(|error| Failure::new(format!("`--url` cannot be asked: {error}; correct it")))?;
     let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
-    let body = Limited::new(body, ANSWER_MAX).collect().await.map_err(|_| stranger(url))?;
+    let body =
+        Limited::new(body, ANSWER_MAX + call.more).collect().await.map_err(|_| stranger(url))?;
     let text = String::from_utf8(body.to_bytes().into()).map_err(|_| stranger(url))?;
     Ok((head.status, text))
 }

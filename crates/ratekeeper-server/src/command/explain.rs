@@ -3,7 +3,7 @@
 //!
 //! Invariant: nothing is charged, and nothing is asked of the store that the file names.
 
-mod text;
+pub(super) mod text;
 
 use super::banner::SOMEBODY;
 use super::{Failure, plain, runtime};

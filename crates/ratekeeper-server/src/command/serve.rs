@@ -15,6 +15,7 @@ use crate::config::{Config, SECRET_MAX, bytes, shown};
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
 use crate::observe::{Observe, logs};
+use crate::reload::{Opening, Rulebook};
 use crate::serve::Bounds;
 use crate::{demo, door};
 use ratekeeper::Limiter;
@@ -45,6 +46,9 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         None => "requests are admitted, and answers say `failed_open`",
     };
     store.check(&limiter, until).await?;
+    let (config_read, shared) = (config.as_ref(), store.shared());
+    let opening = Opening { limiter: &limiter, config: config_read, shared };
+    let rulebook = Rulebook::open(&opening).await.map_err(Failure::new)?;
     let bounds = Bounds::default();
     raise_files(bounds.connections);
     let signals = Signals::new()?;
@@ -62,8 +66,13 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
-    let app =
-        App { admin: listeners.access.clone(), ..App::new(limiter, bounds.body).observed(observe) };
+    rulebook.watch();
+    let app = App {
+        admin: listeners.access.clone(),
+        rulebook,
+        observe,
+        ..App::new(limiter, bounds.body)
+    };
     let life = app.life.clone();
     tokio::spawn(signals.lead(life.clone(), bounds.drain));
     if let Some(notify) = Notify::find() {

@@ -51,6 +51,14 @@ impl Store {
         Ok(Store::Redis(Box::new(shared)))
     }
 
+    /// How to reach it, if it is shared.
+    pub(super) fn shared(&self) -> Option<&RedisConfig> {
+        match self {
+            Store::Memory(_) => None,
+            Store::Redis(config) => Some(config),
+        }
+    }
+
     /// A limiter in the making, on this store.
     pub(super) fn builder(&self) -> Builder {
         match self {

@@ -14,7 +14,7 @@ pub(super) use ratekeeper::rule::file::BYTES_MAX;
 pub const SECRET_MAX: usize = 1024 * 1024;
 
 /// The rule files that a path leads to, in order of name, and the folder that they are in.
-pub(super) fn listed(path: &Path) -> Result<(Vec<PathBuf>, PathBuf), Faults> {
+pub(crate) fn listed(path: &Path) -> Result<(Vec<PathBuf>, PathBuf), Faults> {
     let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if !found.is_dir() {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();

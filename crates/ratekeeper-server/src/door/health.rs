@@ -62,7 +62,7 @@ async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
 }
 
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
-    let Some(text) = app.observe.metrics(&app.limiter).await else {
+    let Some(text) = app.observe.metrics(&app.limiter, app.rulebook.reload_failures()).await else {
         let detail = "the metrics cannot be written; this is a fault of ours";
         return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail));
     };

@@ -202,7 +202,7 @@ fn cost(value: &RawValue, path: &str, least: u64) -> Result<u64, Problem> {
 }
 
 /// A request that no rule can be asked about.
-fn rejected(rejected: &Rejected, at: Place) -> Problem {
+pub(super) fn rejected(rejected: &Rejected, at: Place) -> Problem {
     match rejected.kind() {
         Rejection::Unknown => {
             let fault = "is missing, and a rule counts by it; send the address of who is connected";

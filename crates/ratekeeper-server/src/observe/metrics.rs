@@ -28,10 +28,11 @@ pub(super) fn text(
     observe: &Arc<Observe>,
     limiter: &Limiter,
     usage: Option<StoreUsage>,
+    failures: u64,
 ) -> Option<String> {
     let mut registry = Registry::default();
     let (observe, limiter) = (Arc::clone(observe), limiter.clone());
-    registry.register_collector(Box::new(Reading { observe, limiter, usage }));
+    registry.register_collector(Box::new(Reading { observe, limiter, usage, failures }));
     let mut text = String::new();
     text::encode(&mut text, &registry).ok()?;
     Some(text)
@@ -43,6 +44,8 @@ struct Reading {
     observe: Arc<Observe>,
     limiter: Limiter,
     usage: Option<StoreUsage>,
+    /// Rules that were offered and are not fit to be used.
+    failures: u64,
 }
 
 impl Collector for Reading {
@@ -108,8 +111,7 @@ impl Reading {
 
     fn releases(&self, page: &mut Page<'_>) -> fmt::Result {
         page.gauge("ratekeeper_release", self.limiter.version())?;
-        let failures = self.observe.reload_failures.load(Ordering::Relaxed);
-        page.counter("ratekeeper_reload_failures_total", failures)?;
+        page.counter("ratekeeper_reload_failures_total", self.failures)?;
         let mut switches = self.limiter.switches();
         switches.sort_by(|(one, _), (other, _)| one.cmp(other));
         let switches = switches.iter().take(super::RULES_MAX);

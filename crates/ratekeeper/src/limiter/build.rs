@@ -154,7 +154,7 @@ impl Builder {
             Some(config) => Secret::of_fleet(config.key_secret.as_deref()),
             None => own(),
         };
-        let release = Release::new(&secret, self.set, None);
+        let release = Release::new(&secret, self.set, 1, None);
         #[cfg(feature = "redis")]
         let shared = self.shared.map(|config| {
             let given_time = matches!(self.clock, Clock::Manual(_));

@@ -60,8 +60,7 @@ pub(super) struct Overridden {
 }
 
 impl Release {
-    pub(super) fn new(secret: &Secret, set: RuleSet, former: Former<'_>) -> Release {
-        let version = former.map_or(1, |(former, _)| former.version + 1);
+    pub(super) fn new(secret: &Secret, set: RuleSet, version: u64, former: Former<'_>) -> Release {
         let RuleSet { tiers, exempt, rules, overrides, identity, fields } = set;
         let looks_at_path = rules.iter().any(looks_at_path)
             || exempt.iter().any(|Exempt { matches, .. }| {
@@ -241,12 +240,21 @@ impl Limiter {
     /// Puts other rules in the place of those that there are, in one step; the number of their release.
     /// Requests that are under way are decided by the rules that they began with.
     pub fn replace(&self, rules: RuleSet) -> u64 {
+        self.replace_by(rules, |former| former + 1)
+    }
+
+    /// The same, with a number that somebody else has given the release, such as a fleet, whose servers
+    /// are to name it alike. It is for the caller to see that numbers grow.
+    pub fn replace_as(&self, rules: RuleSet, version: u64) -> u64 {
+        self.replace_by(rules, |_| version)
+    }
+
+    fn replace_by(&self, rules: RuleSet, number: impl FnOnce(u64) -> u64) -> u64 {
         let _one_at_a_time = crate::sync::lock(&self.0.releasing);
         let former = self.0.rules.load_full();
         let before = Some((&*former, self.0.clock.now()));
-        let release = Release::new(&self.0.secret, rules, before);
-        let version = release.version;
-        self.0.rules.store(Arc::new(release));
+        let version = number(former.version);
+        self.0.rules.store(Arc::new(Release::new(&self.0.secret, rules, version, before)));
         version
     }
 

@@ -6,6 +6,7 @@
 //! memory that it takes are bounded.
 
 mod error;
+mod json;
 mod mean;
 mod near;
 mod schema;
@@ -15,7 +16,9 @@ mod syntax;
 mod tree;
 
 pub use error::{FileError, FileErrors, LISTED_MAX};
+pub use json::{JSON_MAX, json};
 pub use mean::{ALTERNATIVES_MAX, LIMITS_MAX, PARTS_MAX, RULES_MAX};
+pub use mean::{length, time};
 pub use schema::schema;
 pub use settings::{Auth, Gateway, Listen, Route, Settings, Store};
 pub use tree::{ALIASES_MAX, DEPTH_MAX, NODES_MAX};

@@ -5,6 +5,7 @@
 //! the server's; no key is without an end.
 
 mod ask;
+mod board;
 mod cluster;
 mod config;
 mod connect;
@@ -24,6 +25,7 @@ mod verify;
 
 pub(crate) use ask::Back;
 pub(super) use ask::NOT_OURS;
+pub use board::{Board, News, Posted};
 pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
 pub(crate) use name::{Held, Tag};

@@ -127,7 +127,7 @@ struct Part<'a> {
 }
 
 /// For programs.
-pub(super) fn json(explained: &Explanation) -> String {
+pub(crate) fn json(explained: &Explanation) -> String {
     let told = Told {
         version: explained.version,
         path: explained.path.as_deref(),

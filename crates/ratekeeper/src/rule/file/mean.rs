@@ -13,6 +13,8 @@ mod scalar;
 mod server;
 mod time;
 
+pub use self::scalar::length;
+pub use self::time::read as time;
 pub use key::{ALTERNATIVES_MAX, PARTS_MAX};
 pub use limits::LIMITS_MAX;
 

@@ -8,7 +8,7 @@ mod repair;
 use super::config::{Address, RedisConfig};
 use super::error::StoreError;
 use super::link::{CONNECT, IN_FLIGHT};
-use redis::aio::MultiplexedConnection;
+use redis::aio::{MultiplexedConnection, PubSub, PubSubStream};
 use redis::{AsyncConnectionConfig, Cmd, RedisConnectionInfo, RedisResult, Value};
 use std::io;
 use std::pin::Pin;
@@ -86,21 +86,53 @@ pub(super) async fn open(
     login: bool,
 ) -> Result<Connection, StoreError> {
     let place: Arc<str> = config.at(address).into();
-    let lost = |error: io::Error| repair::refused(&place, &error);
-    let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(lost)?;
-    stream.set_nodelay(true).map_err(lost)?;
-    let mut who = RedisConnectionInfo::default().set_skip_set_lib_name();
-    if login {
-        who = who.set_db(i64::from(config.db));
-        who = config.user.iter().fold(who, RedisConnectionInfo::set_username);
-        who = config.password.iter().fold(who, RedisConnectionInfo::set_password);
-    }
+    let stream = reach(&place, address).await?;
+    let who = who(config, login);
     #[cfg(feature = "redis-tls")]
     if config.tls {
         let stream = super::tls::wrap(config, address, stream).await?;
         return start(&place, &who, stream).await;
     }
     start(&place, &who, stream).await
+}
+
+/// Connects to a server to hear what is told on a channel.
+pub(super) async fn subscribe(
+    config: &RedisConfig,
+    address: &Address,
+    channel: &[u8],
+) -> Result<PubSubStream, StoreError> {
+    let place: Arc<str> = config.at(address).into();
+    let stream = reach(&place, address).await?;
+    let who = who(config, true);
+    #[cfg(feature = "redis-tls")]
+    let connected = match config.tls {
+        true => PubSub::new(&who, super::tls::wrap(config, address, stream).await?).await,
+        false => PubSub::new(&who, stream).await,
+    };
+    #[cfg(not(feature = "redis-tls"))]
+    let connected = PubSub::new(&who, stream).await;
+    let lost = |error| repair::lost(&place, &error, true);
+    let mut heard = connected.map_err(lost)?;
+    heard.subscribe(channel).await.map_err(lost)?;
+    Ok(heard.into_on_message())
+}
+
+async fn reach(place: &Arc<str>, address: &Address) -> Result<TcpStream, StoreError> {
+    let lost = |error: io::Error| repair::refused(place, &error);
+    let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(lost)?;
+    stream.set_nodelay(true).map_err(lost)?;
+    Ok(stream)
+}
+
+fn who(config: &RedisConfig, login: bool) -> RedisConnectionInfo {
+    let mut who = RedisConnectionInfo::default().set_skip_set_lib_name();
+    if login {
+        who = who.set_db(i64::from(config.db));
+        who = config.user.iter().fold(who, RedisConnectionInfo::set_username);
+        who = config.password.iter().fold(who, RedisConnectionInfo::set_password);
+    }
+    who
 }
 
 async fn start<S>(

@@ -130,6 +130,13 @@ fn bare(text: &str) -> String {
 }
 
 impl Script {
+    /// One that stands by itself, on connections of its own.
+    pub(super) fn of(text: &str) -> Script {
+        let text = bare(text);
+        let hash = Hashed::new(&text).get_hash().to_owned();
+        Script { text, hash, number: 0 }
+    }
+
     /// The call by its hash.
     pub(super) fn by_hash(&self, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
         command("EVALSHA", &self.hash, keys, args)

@@ -20,6 +20,12 @@ const NAME_MAX: usize = 64;
 /// Most items of a list within a rule.
 const ITEMS_MAX: usize = 1_000;
 
+/// A length of time as rule files write it, such as `1h30m`.
+pub fn length(text: &str) -> Option<Duration> {
+    let has_unit = text.len() <= NAME_MAX && text.ends_with(|c: char| c.is_ascii_alphabetic());
+    read_length(text).ok().filter(|_| has_unit)
+}
+
 impl Reader<'_> {
     /// A text with something in it.
     pub(super) fn text<'n>(&mut self, node: &'n Node<'_>, field: &str) -> Option<&'n str> {
@@ -105,8 +111,7 @@ impl Reader<'_> {
     /// A length of time, such as `2s`.
     pub(super) fn length(&mut self, node: &Node<'_>, field: &str) -> Option<Duration> {
         let text = self.text(node, field)?;
-        let has_unit = text.len() <= NAME_MAX && text.ends_with(|c: char| c.is_ascii_alphabetic());
-        if let Some(length) = read_length(text).ok().filter(|_| has_unit) {
+        if let Some(length) = length(text) {
             return Some(length);
         }
         let fault = format!("`{field}` is {}, not a length of time", quoted(text));

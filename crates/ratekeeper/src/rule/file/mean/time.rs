@@ -3,7 +3,7 @@
 //! Invariant: a date that is no day of the calendar is refused.
 
 /// Seconds since the epoch of a date, which is its first moment in UTC, or of a time.
-pub(super) fn read(text: &str) -> Option<u64> {
+pub fn read(text: &str) -> Option<u64> {
     let (date, time) = match text.split_at_checked(10)? {
         (date, "") => (date, None),
         (date, rest) => (date, Some(rest.strip_prefix(['T', 't', ' '])?)),

@@ -1,0 +1,97 @@
+//! Limits of single keys, set while the server runs.
+//!
+//! Invariant: an override means what it means in a rule file, and stands above those that are there.
+
+use super::refusal::{Refusal, seen};
+use super::rules::{Who, called, done};
+use crate::app::App;
+use crate::door::answer::json;
+use crate::door::body;
+use crate::door::field::{bad_field, needed, only, text};
+use crate::door::written;
+use crate::problem::{Problem, quoted};
+use crate::reload::{BODY, Draft, OVERRIDES_MAX, Refused, Release, fault, tree, with_override};
+use axum::extract::{Request, State};
+use axum::response::Response;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json as value};
+
+const EXAMPLE: &str = r#"{"rule":"api","key":["acme"],"limit":"5000/minute","until":"2027-01-01"}"#;
+
+const FIELDS: [&str; 5] = ["rule", "key", "limit", "until", "reason"];
+
+/// Lists those that were set by calls, and those of the release.
+pub(super) async fn list(State(app): State<App>) -> Result<Response, Refusal> {
+    let live = app.rulebook.live();
+    let whole = tree(&live.sources()).map_err(Refused::Faults)?;
+    let written = whole.get("overrides").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let told = |from: &'static str| {
+        move |own: &Value| {
+            let mut fields = own.as_object().cloned().unwrap_or_default();
+            fields.insert("from".into(), from.into());
+            fields
+        }
+    };
+    let all: Vec<Map<String, Value>> =
+        live.overrides.iter().map(told("api")).chain(written.iter().map(told("release"))).collect();
+    Ok(json(&value!({ "version": live.number, "overrides": all }))?)
+}
+
+/// Sets one, changes it, or, with a limit of null, takes it back.
+pub(super) async fn put(
+    State(app): State<App>,
+    who: Who,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let seen = seen(request.headers())?;
+    let body = body::read(request, app.body_timeout).await?;
+    let own = read(&body)?;
+    let draft = move |live: &Release| {
+        let rule = own.get("rule").and_then(Value::as_str).map(quoted).unwrap_or_default();
+        let (overrides, changed) = with_override(&live.overrides, &own);
+        let sets = own.get("limit").is_some_and(|limit| !limit.is_null());
+        if !changed && !sets {
+            let detail = "no call has set an override of this rule and this key; look at `GET /v1/overrides`";
+            return Err(Refused::Unknown(detail.into()));
+        }
+        if overrides.len() > OVERRIDES_MAX {
+            let text = format!("there would be more than {OVERRIDES_MAX} overrides");
+            return Err(Refused::Faults(fault(BODY, &text, "take some back, or use tiers")));
+        }
+        let words = if sets { "override of" } else { "no override of" };
+        let draft = called(&who, &format!("{words} {rule}"), live.sources(), live, live.trusted);
+        Ok(Draft { overrides, needs_last: sets, ..draft })
+    };
+    done(&app, app.rulebook.change(seen, draft).await)
+}
+
+/// The fields; what they mean, rule files say.
+fn read(body: &str) -> Result<Value, Problem> {
+    let found = only(written::parse(body, EXAMPLE)?, FIELDS, EXAMPLE)?;
+    let [rule, key, limit, ..] = found;
+    let name =
+        text(needed(rule, "rule", "send the id of a rule")?, "rule", "send the id of a rule")?;
+    needed(key, "key", "send who is counted, as a string or an array")?;
+    needed(
+        limit,
+        "limit",
+        "send a limit such as `5000/minute`, or null to take the override back",
+    )?;
+    let mut own = Map::new();
+    own.insert("rule".into(), name.0.into());
+    for (field, written) in FIELDS.into_iter().zip(found).skip(1) {
+        let Some(written) = written else { continue };
+        let parsed: Value = parse(field, written)?;
+        // What is null is left out, but for the limit, by which an override is taken back.
+        if field == "limit" || !parsed.is_null() {
+            own.insert(field.into(), parsed);
+        }
+    }
+    Ok(Value::Object(own))
+}
+
+fn parse(field: &str, written: &RawValue) -> Result<Value, Problem> {
+    serde_json::from_str(written.get()).map_err(|error| {
+        bad_field(field, &format!("cannot be read: {}; send JSON", written::fault(&error)))
+    })
+}

@@ -1,0 +1,211 @@
+//! Rules that a fleet has in common: in the store that it shares, heard of at once and looked for every second.
+//!
+//! Invariants: the number of a release is the fleet's, the same on every server; the newest one wins, also if the
+//! store has lost it; a server that cannot read it says so, once, and keeps its own.
+
+use super::draft::Draft;
+use super::release::{Origin, Release, Text};
+use super::switches::Switches;
+use super::{Refused, Rulebook, fault, tell, text};
+use crate::config::Faults;
+use ratekeeper::fleet::{Board, News};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// How often everyone looks by itself.
+const POLL: Duration = Duration::from_secs(1);
+
+/// The names of the two texts.
+const RULES: &str = "rules";
+const SWITCHES: &str = "switches";
+
+/// The store that a fleet shares, and what is known of it.
+#[derive(Debug)]
+pub(super) struct Fleet {
+    board: Board,
+    /// The newest release there that makes no sense to this server.
+    bad: AtomicU64,
+    /// Whether it could not be asked when that was last tried.
+    away: AtomicBool,
+}
+
+impl From<ratekeeper::StoreError> for Refused {
+    fn from(error: ratekeeper::StoreError) -> Refused {
+        Refused::Away(error.to_string())
+    }
+}
+
+/// What others may see of a release: nothing that is about this server.
+pub(super) fn shareable(release: &mut Release) -> Result<(), Faults> {
+    release.files = text::live(&release.sources())?.into_iter().map(Text::from).collect();
+    Ok(())
+}
+
+impl Fleet {
+    pub(super) fn new(board: Board) -> Fleet {
+        Fleet { board, bad: AtomicU64::new(0), away: AtomicBool::new(false) }
+    }
+
+    /// Puts a release in the place of the one with this number; the number that is there, if that is another.
+    pub(super) async fn post(
+        &self,
+        release: &Release,
+        seen: u64,
+    ) -> Result<Result<(), u64>, Refused> {
+        let text = serde_json::to_vec(release).unwrap_or_default();
+        Ok(self.board.write(RULES, seen, release.number, &text).await?)
+    }
+
+    /// The same for switches, which get the next number.
+    pub(super) async fn post_switches(
+        &self,
+        switches: &Switches,
+        seen: u64,
+    ) -> Result<Result<(), u64>, Refused> {
+        self.put_switches(switches, seen, seen + 1).await
+    }
+
+    pub(super) async fn put_switches(
+        &self,
+        switches: &Switches,
+        seen: u64,
+        number: u64,
+    ) -> Result<Result<(), u64>, Refused> {
+        let text = serde_json::to_vec(switches).unwrap_or_default();
+        Ok(self.board.write(SWITCHES, seen, number, &text).await?)
+    }
+
+    /// The number of the switches there and what they are; none if they are those that are known.
+    pub(super) async fn switches(
+        &self,
+        known: u64,
+    ) -> Result<Option<(u64, Option<Switches>)>, Refused> {
+        let posted = self.board.read(SWITCHES, known).await?;
+        if posted.number == known {
+            return Ok(None);
+        }
+        let found = posted.text.and_then(|text| serde_json::from_slice(&text).ok());
+        Ok(Some((posted.number, found)))
+    }
+
+    /// Tells, once, that the store cannot be asked, or that it can be again.
+    fn told(&self, failed: Option<&Refused>, number: u64) {
+        let was_away = self.away.swap(failed.is_some(), Ordering::Relaxed);
+        match failed {
+            Some(Refused::Away(error)) if !was_away => tell(&format!(
+                "warning: the rules of the fleet cannot be read: {error}; release {number} goes on deciding"
+            )),
+            None if was_away => tell("the rules of the fleet can be read again"),
+            _ => {}
+        }
+    }
+}
+
+impl Rulebook {
+    /// Takes over what the fleet has, or gives it what it has lost. Whoever calls holds the right to change.
+    pub(super) async fn catch_up(self: &Arc<Self>, fleet: &Fleet) -> Result<(), Refused> {
+        let live = self.live();
+        let known = live.number.max(fleet.bad.load(Ordering::Relaxed));
+        let posted = fleet.board.read(RULES, known).await?;
+        if posted.number < live.number || live.number == 0 && posted.number == 0 {
+            return self.give(fleet, &live, posted.number).await;
+        }
+        let Some(text) = posted.text.filter(|_| posted.number > live.number) else { return Ok(()) };
+        let bad = |faults: Faults| {
+            fleet.bad.store(posted.number, Ordering::Relaxed);
+            self.note("redis", &faults);
+        };
+        let found: Release = match serde_json::from_slice(&text) {
+            Ok(found) => found,
+            Err(error) => {
+                let text = format!("release {} is not one of ours: {error}", posted.number);
+                bad(fault("redis", &text, "send the rules again, with `ratekeeper rules apply`"));
+                return Ok(());
+            }
+        };
+        let draft = Draft {
+            source: Origin::Redis,
+            by: found.by.clone(),
+            change: found.change.clone(),
+            sources: found.sources(),
+            overrides: found.overrides.clone(),
+            trusted: found.trusted,
+            needs_last: false,
+        };
+        match self.read(draft).await {
+            Ok((draft, read)) => {
+                self.mended("redis");
+                // What does not fit here may fit elsewhere: the fleet has one list.
+                let release = Release {
+                    overrides: found.overrides,
+                    at: found.at,
+                    ..self.release(draft, &read, posted.number)
+                };
+                self.settle(release, read).await;
+            }
+            Err(Refused::Faults(faults)) => bad(faults),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Gives the fleet the release that is live here; the first that it has is number 1.
+    async fn give(
+        self: &Arc<Self>,
+        fleet: &Fleet,
+        live: &Release,
+        there: u64,
+    ) -> Result<(), Refused> {
+        let mut release = Release { number: live.number.max(1), ..live.clone() };
+        shareable(&mut release).map_err(Refused::Faults)?;
+        // If somebody else was first, the next look shows what it has.
+        if fleet.post(&release, there).await?.is_err() || live.number > 0 {
+            return Ok(());
+        }
+        let draft = Draft {
+            source: release.source,
+            by: release.by.clone(),
+            change: release.change.clone(),
+            sources: release.sources(),
+            overrides: release.overrides.clone(),
+            trusted: release.trusted,
+            needs_last: false,
+        };
+        let (_, read) = self.read(draft).await?;
+        self.settle(release, read).await;
+        Ok(())
+    }
+
+    /// Looks, once.
+    pub(super) async fn look(self: &Arc<Self>, fleet: &Fleet) {
+        let _one_at_a_time = self.changing.lock().await;
+        let looked = match self.catch_up(fleet).await {
+            Ok(()) => self.catch_up_switches(fleet).await,
+            failed => failed,
+        };
+        fleet.told(looked.as_ref().err(), self.live().number);
+    }
+
+    /// Follows the fleet for as long as the server runs.
+    pub(super) async fn follow(self: Arc<Self>) {
+        let Some(fleet) = &self.fleet else { return };
+        let mut news: Option<News> = None;
+        loop {
+            if news.is_none() {
+                news = fleet.board.news().await.ok();
+            }
+            self.look(fleet).await;
+            match &mut news {
+                Some(heard) => {
+                    if let Ok(false) = timeout(POLL, heard.next()).await {
+                        news = None;
+                        sleep(POLL).await;
+                    }
+                }
+                None => sleep(POLL).await,
+            }
+        }
+    }
+}
