@@ -83,7 +83,7 @@ core.register_action("ratekeeper", { "http-req" }, function(txn, address, port, 
     for _, name in ipairs(FIGURES) do
         if status and fields[name] then reply:add_header(name, fields[name]) end
     end
-    for _, name in ipairs({ "content-type", "cache-control", "retry-after" }) do
+    for _, name in ipairs({ "content-type", "cache-control", "retry-after", "x-ratekeeper-decision" }) do
         if status and fields[name] then reply:add_header(name, fields[name]) end
     end
     if status then reply:set_body(body) end

@@ -40,6 +40,8 @@ fn is_refusal(reply: &Reply, rule: &str) {
     assert!(reply.field("ratelimit-policy").unwrap().starts_with(&format!(r#""{rule}";q="#)));
     assert_eq!(reply.field("content-type"), Some("application/problem+json"));
     assert_eq!(reply.field("cache-control"), Some("no-store"));
+    let name = reply.field("x-ratekeeper-decision").unwrap();
+    assert!(reply.body.contains(&format!(r#""instance":"{name}""#)), "{reply:?}");
     for part in
         [r#""status":429"#, &format!(r#""violated-policies":["{rule}"]"#), r#""retry_after":"#]
     {
