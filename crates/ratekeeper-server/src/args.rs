@@ -3,13 +3,16 @@
 //! Invariant: this module only says what was written. What it means, and whether it can be done, is
 //! the command's business.
 
+mod keys;
 mod live;
 
+pub use keys::{ApiKey, ApiKeyNew, Key, Which, Why};
 pub use live::{Remote, Rules, Switch};
 
 use crate::door::COST_MAX;
 use crate::observe::logs::{Format, Level};
 use clap::{Parser, Subcommand};
+use keys::{KEY_EXAMPLES, WHY_EXAMPLES};
 use live::{RULES_EXAMPLES, SWITCH_EXAMPLES};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -76,11 +79,6 @@ Examples:
   ratekeeper explain POST /login --ip 192.0.2.7 -H 'X-Api-Key: k1' --config ratekeeper.yaml
   ratekeeper explain GET /api/users --user alice --tier pro --config ratekeeper.yaml --json";
 
-const API_KEY_EXAMPLES: &str = "\
-Examples:
-  ratekeeper api-key new --owner acme --tier pro
-  ratekeeper api-key new --owner acme --json";
-
 const INIT_EXAMPLES: &str = "\
 A file that is there already is never changed.
 
@@ -115,7 +113,14 @@ pub enum Command {
     /// Tell which rules a request meets, which key, which limit, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// What a key of a running server has left; its reset, and limits of its own
+    #[command(subcommand, after_help = KEY_EXAMPLES)]
+    Key(Key),
+    /// Tell why a running server refused somebody
+    #[command(after_help = WHY_EXAMPLES)]
+    Why(Why),
     /// API keys, which a rule file knows by their hashes
+    #[command(subcommand)]
     ApiKey(ApiKey),
     /// Look at the rules of a running server, and change them
     #[command(subcommand, after_help = RULES_EXAMPLES)]
@@ -270,42 +275,6 @@ pub struct Explain {
     pub config: Option<PathBuf>,
 
     /// Print the explanation in JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `ratekeeper api-key`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ApiKey {
-    /// What to do with it.
-    #[command(subcommand)]
-    pub command: ApiKeyCommand,
-}
-
-/// What to do with an API key.
-#[derive(Clone, Debug, Subcommand)]
-pub enum ApiKeyCommand {
-    /// Make a key, print it once, and print the entry that the file of keys takes for it
-    #[command(after_help = API_KEY_EXAMPLES)]
-    New(ApiKeyNew),
-}
-
-/// `ratekeeper api-key new`.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ApiKeyNew {
-    /// Whose it is: the user that rules count
-    #[arg(long, value_name = "USER")]
-    pub owner: String,
-
-    /// The owner's tier
-    #[arg(long, value_name = "TIER")]
-    pub tier: Option<String>,
-
-    /// The name of the key, which is no secret; made up unless said
-    #[arg(long, value_name = "ID")]
-    pub id: Option<String>,
-
-    /// Print key and entry in JSON
     #[arg(long)]
     pub json: bool,
 }

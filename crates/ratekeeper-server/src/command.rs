@@ -9,6 +9,7 @@ mod banner;
 mod check;
 mod explain;
 mod init;
+mod key;
 mod listeners;
 mod notify;
 mod remote;
@@ -18,10 +19,11 @@ mod signals;
 mod store;
 mod switch;
 mod validate;
+mod why;
 
 pub(crate) use explain::text::json as explained;
 
-use crate::args::{ApiKey, ApiKeyCommand, Args, Command};
+use crate::args::{ApiKey, Args, Command};
 use crate::config::Faults;
 use std::fmt;
 use std::io::{self, Write};
@@ -36,7 +38,9 @@ pub fn run(args: Args) -> ExitCode {
         Command::Check(check) => check::run(&check),
         Command::Validate(validate) => validate::run(&validate),
         Command::Explain(explain) => explain::run(&explain),
-        Command::ApiKey(ApiKey { command: ApiKeyCommand::New(new) }) => api_key::run(&new),
+        Command::ApiKey(ApiKey::New(new)) => api_key::run(&new),
+        Command::Key(key) => key::run(&key),
+        Command::Why(why) => why::run(&why),
         Command::Rules(rules) => rules::run(&rules),
         Command::Switch(switch) => switch::run(&switch),
     };
