@@ -41,7 +41,7 @@ async fn the_canary_runs_the_real_script() {
     assert_eq!((open.canary().await, closed.canary().await), (Health::Well, Health::Well));
     assert_eq!(answers.0.load(Ordering::Relaxed), 3);
     let size = format!("{:?}", server.ask(&["DBSIZE"]));
-    assert_eq!(size, "Int(1)", "it wrote, under one key of its own");
+    assert_eq!(size, "Number(1)", "it wrote, under one key of its own");
     let usage = open.store_usage().await.unwrap();
     assert!(usage.memory_bytes > 100_000 && usage.evicted_keys == 0, "{usage:?}");
     assert!(!open.is_store_open());
