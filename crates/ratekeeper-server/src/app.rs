@@ -2,6 +2,9 @@
 //!
 //! Invariant: a clone shares everything; nothing in here changes what a decision is.
 
+use crate::admin::Admin;
+use crate::decisions::Refusals;
+use crate::life::Life;
 use crate::observe::Observe;
 use ratekeeper::Limiter;
 use std::sync::Arc;
@@ -12,6 +15,12 @@ use std::time::Duration;
 pub struct App {
     /// Decides.
     pub limiter: Limiter,
+    /// How far it is on its way to its end.
+    pub life: Life,
+    /// The last refusals.
+    pub refusals: Arc<Refusals>,
+    /// Who may administer.
+    pub admin: Admin,
     /// How long a body may pause between two pieces.
     pub body_timeout: Duration,
     /// Counts what is decided; for metrics, logs and live figures.
@@ -19,9 +28,11 @@ pub struct App {
 }
 
 impl App {
-    /// Doors to this limiter; a body may pause for `body_timeout` between two pieces.
+    /// Doors to this limiter, which whoever is on this machine may administer; a body may pause for
+    /// `body_timeout` between two pieces.
     pub fn new(limiter: Limiter, body_timeout: Duration) -> App {
-        App { limiter, body_timeout, observe: Arc::default() }
+        let (life, admin, refusals) = (Life::default(), Admin::local(), Arc::default());
+        App { limiter, life, refusals, admin, body_timeout, observe: Arc::default() }
     }
 
     /// The same, counted by whom the limiter tells.

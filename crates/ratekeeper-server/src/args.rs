@@ -71,6 +71,11 @@ Examples:
   ratekeeper explain POST /login --ip 192.0.2.7 -H 'X-Api-Key: k1' --config ratekeeper.yaml
   ratekeeper explain GET /api/users --user alice --tier pro --config ratekeeper.yaml --json";
 
+const API_KEY_EXAMPLES: &str = "\
+Examples:
+  ratekeeper api-key new --owner acme --tier pro
+  ratekeeper api-key new --owner acme --json";
+
 const INIT_EXAMPLES: &str = "\
 A file that is there already is never changed.
 
@@ -105,6 +110,8 @@ pub enum Command {
     /// Tell which rules a request meets, which key, which limit, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// API keys, which a rule file knows by their hashes
+    ApiKey(ApiKey),
 }
 
 /// `ratekeeper serve`.
@@ -252,6 +259,42 @@ pub struct Explain {
     pub config: Option<PathBuf>,
 
     /// Print the explanation in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ratekeeper api-key`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ApiKey {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: ApiKeyCommand,
+}
+
+/// What to do with an API key.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ApiKeyCommand {
+    /// Make a key, print it once, and print the entry that the file of keys takes for it
+    #[command(after_help = API_KEY_EXAMPLES)]
+    New(ApiKeyNew),
+}
+
+/// `ratekeeper api-key new`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ApiKeyNew {
+    /// Whose it is: the user that rules count
+    #[arg(long, value_name = "USER")]
+    pub owner: String,
+
+    /// The owner's tier
+    #[arg(long, value_name = "TIER")]
+    pub tier: Option<String>,
+
+    /// The name of the key, which is no secret; made up unless said
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+
+    /// Print key and entry in JSON
     #[arg(long)]
     pub json: bool,
 }

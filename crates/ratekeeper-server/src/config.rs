@@ -61,12 +61,9 @@ impl Config {
     pub fn unserved(&self) -> Vec<&'static str> {
         let settings = &self.file.settings;
         let said = [
-            ("listen.admin", settings.listen.admin.is_some()),
             ("listen.grpc", settings.listen.grpc.is_some()),
             ("listen.resp", settings.listen.resp.is_some()),
             ("gateway", settings.gateway.is_some()),
-            ("admin", settings.admin_token_file.is_some()),
-            ("state_dir", settings.state_dir.is_some()),
             ("rules_from", settings.rules_from_redis),
             ("switch_file", settings.switch_file.is_some()),
         ];

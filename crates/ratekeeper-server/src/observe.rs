@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::StoreCounts;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// Listeners of `/v1/stream` at a time. Beyond it: 503.
@@ -91,7 +91,6 @@ pub struct Observe {
     store: StoreCounts,
     reload_failures: AtomicU64,
     started: Instant,
-    draining: watch::Sender<bool>,
     pub(crate) listeners: Arc<Semaphore>,
 }
 
@@ -104,7 +103,6 @@ impl Default for Observe {
             store: StoreCounts::default(),
             reload_failures: AtomicU64::new(0),
             started: Instant::now(),
-            draining: watch::Sender::new(false),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
         }
     }
@@ -125,16 +123,6 @@ impl Observe {
     /// Rules were offered that are not fit to be used.
     pub fn reload_failed(&self) {
         self.reload_failures.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The server is about to stop: it is not ready any more, and streams end.
-    pub fn drain(&self) {
-        self.draining.send_replace(true);
-    }
-
-    /// Is told when the server is about to stop.
-    pub(crate) fn draining(&self) -> watch::Receiver<bool> {
-        self.draining.subscribe()
     }
 
     /// Time since the server started.

@@ -15,9 +15,11 @@ mod explain;
 #[cfg(feature = "yaml")]
 mod from_file;
 mod doubts;
+mod entries;
 mod observer;
 mod canary;
 mod rule;
+mod saved;
 mod answer;
 mod call;
 mod admit;
@@ -41,6 +43,7 @@ pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
 pub use canary::Health;
 pub use compile::OnStoreFailure;
+pub use entries::LogEntry;
 pub use explain::{Explained, Explanation, Mode};
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
@@ -48,6 +51,7 @@ pub use named_key::{AskError, RuleKey};
 pub use observer::{Observed, Observer};
 pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};
+pub use saved::{NotSaved, Saved};
 #[cfg(feature = "tower")]
 pub(crate) use select::ANYONE;
 pub use switches::Switch;

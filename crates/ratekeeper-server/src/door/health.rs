@@ -4,6 +4,7 @@
 //! answers, and `/readyz` has made a decision where all others are made.
 
 use crate::app::App;
+use crate::life::Phase;
 use crate::observe::METRICS_TYPE;
 use crate::problem::Problem;
 use axum::Router;
@@ -43,7 +44,7 @@ pub(crate) fn routes() -> Router<App> {
 
 async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
     let not = |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
-    if *app.observe.draining().borrow() {
+    if app.life.phase() > Phase::Serving {
         return not("the server is about to stop; send requests to another");
     }
     match timeout(READY_WITHIN, app.limiter.canary()).await {

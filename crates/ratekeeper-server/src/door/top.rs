@@ -6,6 +6,7 @@
 
 use super::answer::json;
 use crate::app::App;
+use crate::life::Phase;
 use crate::observe::{Counted, ENTRIES_MAX, Frequent, LISTENERS_MAX, RULES_MAX};
 use crate::problem::Problem;
 use axum::Router;
@@ -112,14 +113,13 @@ async fn stream(State(app): State<App>) -> Result<Response, Problem> {
 
 /// Sends an event a second until nobody listens, or the server stops.
 async fn tell(app: App, mut sender: Sender<Bytes>, _place: OwnedSemaphorePermit) {
-    let mut draining = app.observe.draining();
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut before, mut since) = (HashMap::new(), app.observe.up());
     note(app.observe.counted(), &mut before);
     loop {
         tokio::select! {
-            _ = draining.wait_for(|is| *is) => return,
+            () = app.life.reaches(Phase::Leaving) => return,
             _ = ticks.tick() => {}
         }
         let up = app.observe.up();
@@ -133,7 +133,7 @@ async fn tell(app: App, mut sender: Sender<Bytes>, _place: OwnedSemaphorePermit)
         let event = Bytes::from(format!("event: figures\ndata: {event}\n\n"));
         // A listener that does not read holds up nobody but itself.
         tokio::select! {
-            _ = draining.wait_for(|is| *is) => return,
+            () = app.life.reaches(Phase::Leaving) => return,
             sent = sender.send_data(event) => if sent.is_err() { return },
         }
     }

@@ -9,6 +9,7 @@ use hyper_util::service::TowerToHyperService;
 use ratekeeper::{Limiter, OnStoreFailure};
 use ratekeeper_server::app::App;
 use ratekeeper_server::door;
+use ratekeeper_server::life::Phase;
 use ratekeeper_server::observe::{LISTENERS_MAX, Observe};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -157,7 +158,7 @@ async fn readiness_is_whether_it_can_decide() {
 #[tokio::test]
 async fn a_server_that_drains_is_not_ready() {
     let app = App::new(Limiter::memory().build(), Duration::from_secs(1));
-    app.observe.drain();
+    app.life.go(Phase::Leaving);
     let (status, body) = ask_router(app.clone(), "/readyz").await;
     assert!(status == 503 && body.contains("about to stop"), "{body}");
     assert_eq!(ask_router(app, "/livez").await, (200, "ok".into()));

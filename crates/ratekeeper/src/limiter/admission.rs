@@ -9,6 +9,7 @@ mod far;
 mod line;
 mod prepared;
 mod reserve;
+mod unheld;
 
 pub use prepared::Prepared;
 

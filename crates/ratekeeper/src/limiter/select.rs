@@ -4,6 +4,7 @@
 
 mod find;
 mod parts;
+mod unheld;
 mod why;
 
 pub(super) use why::Why;
@@ -37,6 +38,8 @@ pub(super) struct View<'r> {
     pub(super) host: Option<Cow<'r, str>>,
     /// What is counted by where a rule leaves it to the door.
     given: &'r [KeyKind],
+    /// Whether whoever asks can give permits back.
+    permits: bool,
 }
 
 /// What is charged for a request.
@@ -127,7 +130,7 @@ impl<'r> View<'r> {
         };
         let (caller, host) =
             (Caller::new(&release.identity, request), request.host.map(canonical_host));
-        Ok(View { limiter, release, request, caller, path, host, given })
+        Ok(View { limiter, release, request, caller, path, host, given, permits: true })
     }
 
     /// What is charged.
@@ -150,7 +153,10 @@ impl<'r> View<'r> {
             Err(Why::Rejected(rejected)) if self.may_refuse(entry) => return Err(rejected),
             Err(_) => return Ok(()),
         };
-        selected.add(entry, applies, shadow);
+        let applies = if self.permits { Some(applies) } else { applies.without_permits() };
+        if let Some(applies) = applies {
+            selected.add(entry, applies, shadow);
+        }
         Ok(())
     }
 

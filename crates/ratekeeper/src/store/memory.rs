@@ -11,6 +11,7 @@ mod arrivals;
 mod back;
 mod budget;
 mod former;
+mod kept;
 mod line;
 mod logs;
 mod place;
@@ -18,6 +19,8 @@ mod several;
 mod shard;
 mod slots;
 mod words;
+
+pub(crate) use kept::Kept;
 
 use super::{Charge, Meter, Receipt};
 use crate::algorithm::bucket::Arrival;
@@ -223,6 +226,12 @@ impl Memory {
         self.shard(charge).remove(charge);
     }
 
+    /// The entries of a log that count, oldest first.
+    pub(crate) fn entries(&self, now: u64, charge: &Charge<'_>) -> Vec<(u64, u64)> {
+        self.shard(charge).book().logs.entries(charge.bucket, now, charge.meter.log_period())
+    }
+
+    /// What it holds, and what it has done.
     pub(crate) fn stats(&self) -> MemoryStats {
         let overflowed = self.overflowed.load(Ordering::Relaxed);
         let mut sum = MemoryStats { overflowed, most: self.most, ..MemoryStats::default() };
