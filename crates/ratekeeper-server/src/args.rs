@@ -3,8 +3,11 @@
 //! Invariant: this module only says what was written. What it means, and whether it can be done, is
 //! the command's business.
 
+mod log;
+
+pub use log::Log;
+
 use crate::door::COST_MAX;
-use crate::observe::logs::{Format, Level};
 use clap::{Parser, Subcommand};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -143,19 +146,9 @@ pub struct Serve {
     #[arg(long)]
     pub store_allow_eviction: bool,
 
-    /// How the log on standard error is written; for people on a terminal, else JSON, unless said
-    #[arg(long, value_name = "FORMAT", env = "RATEKEEPER_LOG_FORMAT", hide_env_values = true)]
-    pub log_format: Option<Format>,
-
-    /// From which level on the log is written
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        env = "RATEKEEPER_LOG_LEVEL",
-        hide_env_values = true,
-        default_value = "info"
-    )]
-    pub log_level: Level,
+    /// The log.
+    #[command(flatten)]
+    pub log: Log,
 }
 
 /// `ratekeeper check`.
