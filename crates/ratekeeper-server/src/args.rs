@@ -5,12 +5,13 @@
 
 mod keys;
 mod live;
+mod log;
 
 pub use keys::{ApiKey, ApiKeyNew, Key, Which, Why};
 pub use live::{Remote, Rules, Switch};
+pub use log::Log;
 
 use crate::door::COST_MAX;
-use crate::observe::logs::{Format, Level};
 use clap::{Parser, Subcommand};
 use keys::{KEY_EXAMPLES, WHY_EXAMPLES};
 use live::{RULES_EXAMPLES, SWITCH_EXAMPLES};
@@ -159,19 +160,9 @@ pub struct Serve {
     #[arg(long)]
     pub store_allow_eviction: bool,
 
-    /// How the log on standard error is written; for people on a terminal, else JSON, unless said
-    #[arg(long, value_name = "FORMAT", env = "RATEKEEPER_LOG_FORMAT", hide_env_values = true)]
-    pub log_format: Option<Format>,
-
-    /// From which level on the log is written
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        env = "RATEKEEPER_LOG_LEVEL",
-        hide_env_values = true,
-        default_value = "info"
-    )]
-    pub log_level: Level,
+    /// The log.
+    #[command(flatten)]
+    pub log: Log,
 }
 
 /// `ratekeeper check`.

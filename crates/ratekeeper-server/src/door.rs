@@ -85,9 +85,7 @@ fn complete(routes: Router<App>, app: App) -> Router {
 }
 
 async fn unknown_path() -> Problem {
-    let posts = [CHECK_PATH, RESERVE_PATH, SETTLE_PATH, CANCEL_PATH].join(", ");
-    let paths = format!("GET /livez, and POST {posts} and {RELEASE_PATH}");
-    let detail = format!("there is no such path; the paths are {paths}");
+    let detail = "there is no such path; see `GET /openapi.json` for those that there are";
     Problem::new(StatusCode::NOT_FOUND, detail)
 }
 

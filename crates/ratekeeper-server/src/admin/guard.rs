@@ -5,22 +5,19 @@
 
 use super::{Access, Admin, Role};
 use crate::app::App;
+use crate::observe::logs::plain;
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use ratekeeper::layer::Peer;
-use std::io::{self, Write};
 use std::net::IpAddr;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Paths that only look, although they take a body.
 const LOOKS: [&str; 3] = ["/v1/rules/validate", "/v1/rules/explain", "/v1/rules/diff"];
-
-/// Longest path that a line of the log shows.
-const PATH_SHOWN: usize = 200;
 
 /// Lets the call pass, or says why not; and notes changes.
 pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -45,11 +42,10 @@ fn needed(method: &Method, path: &str) -> Role {
 
 /// A line for each change, and for each attempt.
 fn audit(method: &Method, path: &str, who: &str, peer: Option<IpAddr>, status: StatusCode) {
-    let path: String = path.chars().take(PATH_SHOWN).collect();
-    let from = peer.map_or_else(|| "?".into(), |peer| peer.to_string());
-    let status = status.as_u16();
-    let path = path.escape_debug();
-    let _ = writeln!(io::stderr(), "audit: {method} {path} by {who} from {from}: {status}");
+    let path = plain(path);
+    let from = peer.map(|peer| peer.to_string());
+    let (method, status) = (method.as_str(), status.as_u16());
+    tracing::info!(method, path, role = who, from, status, "administration");
 }
 
 /// Why somebody does not pass.

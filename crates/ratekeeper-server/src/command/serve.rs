@@ -37,7 +37,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let store = Store::open(args, config.as_ref())?;
     let tokens = config.as_ref().map(tokens).transpose()?.flatten();
     let kept = memory_file(&store, config.as_ref())?;
-    let log = logs::start(args.log_format, args.log_level);
+    let log = logs::start(args.log.format, args.log.level);
     let observe = Arc::<Observe>::default();
     let builder = store.builder().observer(observe.observer());
     let limiter = limiter(builder, config.as_ref(), kept.as_ref())?;

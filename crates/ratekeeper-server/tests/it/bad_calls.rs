@@ -170,8 +170,7 @@ fn a_body_of_another_type_is_refused_with_415() {
 fn a_wrong_method_or_path_is_told_the_right_ones() {
     let server = Server::start();
     let method = "this path does not take that method; use one that the field `Allow` names";
-    let path = "there is no such path; the paths are GET /livez, and POST /v1/check, /v1/reserve, \
-                /v1/settle, /v1/cancel and /v1/release";
+    let path = "there is no such path; see `GET /openapi.json` for those that there are";
     let table = [
         ("GET /v1/check", 405, Some("POST"), method),
         ("DELETE /v1/check", 405, Some("POST"), method),

@@ -6,24 +6,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Paths of the document that the server may not answer yet.
-const NOT_YET: [&str; 14] = [
-    "/v1/authorize",
-    "/v1/authorize/nginx",
-    "/v1/authorize/envoy/{path}",
-    "/v1/rules",
-    "/v1/rules/{id}",
-    "/v1/rules/validate",
-    "/v1/rules/explain",
-    "/v1/rules/diff",
-    "/v1/releases",
-    "/v1/releases/{n}/restore",
-    "/v1/keys",
-    "/v1/overrides",
-    "/v1/switches/{rule}",
-    "/v1/decisions/{id}",
-];
-
 fn document() -> (Server, Value) {
     let server = Server::start();
     let reply = send(server.address, &request("GET /openapi.json", "", ""));
@@ -80,11 +62,14 @@ fn every_path_of_the_program_is_in_the_document() {
 fn every_path_of_the_document_is_answered() {
     let (server, document) = document();
     for (path, methods) in document["paths"].as_object().expect("there are paths") {
-        if NOT_YET.contains(&path.as_str()) || path == "/v1/stream" {
+        if path == "/v1/stream" {
             continue;
         }
-        for method in methods.as_object().expect("a path has methods").keys() {
-            let line = format!("{} {path}", method.to_uppercase());
+        let methods = methods.as_object().expect("a path has methods");
+        // What is answered to HEAD has the length of a body, and none.
+        for method in methods.keys().filter(|name| !matches!(&***name, "head" | "parameters")) {
+            let asked = path.replace(['{', '}'], "");
+            let line = format!("{} {asked}", method.to_uppercase());
             let reply = send(server.address, &request(&line, "", ""));
             let unknown = reply.body.contains("there is no such path");
             assert!(reply.status != 405 && !unknown, "{line}: {} {}", reply.status, reply.body);

@@ -20,6 +20,7 @@ mod bad_requests;
 mod any_body;
 mod authorize;
 mod serve;
+mod life;
 mod cli;
 mod config;
 mod admin;

@@ -54,7 +54,7 @@ fn slots<const N: usize, const S: usize>(
     mut each: impl FnMut(Seen<N>),
 ) {
     let mut index = 0;
-    while let Some(line) = slots.line_in_use(index) {
+    while let Some(line) = slots.line(index).filter(|_| index < slots.lines()) {
         let locked = line.lock();
         let seen = (0..S).map(|slot| locked.seen(slot)).filter(|seen| seen.tag != 0);
         let lives = |seen: &Seen<N>| (now + 1..=NOW_MAX).contains(&whole_at(seen.words[0]));
