@@ -93,7 +93,7 @@ impl Left {
             _ => "unlimited".into(),
         };
         let reset = self.reset_after.and_then(|time| Duration::try_from_secs_f64(time).ok());
-        let reset = reset.filter(|time| !time.is_zero());
+        let reset = reset.filter(|_| self.remaining < self.limit);
         let reset = reset.map_or_else(String::new, |time| format!(", whole in {}", Wait(time)));
         let mut text = format!("{left}{reset} ({})", self.limits.join(", "));
         for Entry { at, cost } in self.entries.iter().flatten() {

@@ -1,10 +1,11 @@
-//! The README's commands, run as they stand.
+//! The commands of README and docs, run as they stand.
 //!
 //! In a block marked `console`, a line `$ ratekeeper …`, `$ cargo run --release -- …` or `$ for …` is
 //! run by a shell with the built program, and the lines that follow are compared with what it says.
-//! A line `…` stands for any lines, and what follows `retry in` may differ. A line that serves starts
+//! A line `…` stands for any lines, and what follows `retry in` or `refused it for` may differ. A line that serves starts
 //! a server on a free port, shown as the default one; the others ask it. Other commands are not run.
 
+use crate::folder::Folder;
 use crate::program::{self, Program};
 use std::path::Path;
 use std::process::Command;
@@ -15,15 +16,21 @@ struct Example {
     expected: Vec<String>,
 }
 
-/// Goal: what the README shows is what the program does.
-/// Method: run its console blocks, in order, against one server.
+/// Goal: what README and docs show is what the program does.
+/// Method: run their console blocks, in order, against one server for each page.
 #[test]
 fn the_readme_shows_what_the_program_does() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(path).expect("there is a README.md");
-    let examples = examples(&readme);
-    assert!(!examples.is_empty(), "README.md has no command in a ```console block");
+    for page in ["README.md", "docs/running.md"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+        let text = std::fs::read_to_string(path).expect("there is such a page");
+        let examples = examples(&text);
+        assert!(!examples.is_empty(), "{page} has no command in a ```console block");
+        run(examples);
+    }
+}
 
+fn run(examples: Vec<Example>) {
+    let folder = Folder::of(&[]);
     let mut server: Option<Program> = None;
     for Example { command, expected } in examples {
         let said = if command.contains(" serve") {
@@ -36,6 +43,7 @@ fn the_readme_shows_what_the_program_does() {
         } else {
             let server = server.get_or_insert_with(Program::serve);
             let mut shell = shell(&command);
+            shell.current_dir(folder.as_path());
             shell.env("RATEKEEPER_URL", format!("http://{}", server.address));
             let output = shell.output().expect("a shell runs");
             shown(&String::from_utf8_lossy(&[output.stdout, output.stderr].concat()), server)
@@ -95,7 +103,8 @@ fn shown(said: &str, server: &Program) -> Vec<String> {
 
 /// The line without what differs from run to run.
 fn timeless(line: &str) -> &str {
-    line.find("retry in ").map_or(line, |at| &line[..at])
+    let cuts = ["retry in ", "refused it for "].into_iter();
+    cuts.filter_map(|cut| line.find(cut)).min().map_or(line, |at| &line[..at])
 }
 
 /// Whether the lines fit, where `…` stands for any number of them.

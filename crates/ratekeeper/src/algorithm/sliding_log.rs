@@ -242,16 +242,11 @@ impl Log {
         }
     }
 
-    /// A log of these times and costs, oldest first; those that cannot be are left out.
+    /// A log of these times and costs; those that no entry can have are left out.
     pub fn of(entries: impl IntoIterator<Item = (u64, u64)>) -> Log {
         let mut log = Log::default();
-        for (at, cost) in entries {
-            let fits = at >> (64 - COST_BITS) == 0 && (1..=ENTRY_MAX).contains(&cost);
-            if fits && log.newest().is_none_or(|newest| newest <= at) {
-                log.entries.push_back(Entry::new(at, cost));
-                log.units += cost;
-            }
-        }
+        let fits = |(at, cost): &(u64, u64)| at >> (64 - COST_BITS) == 0 && *cost <= ENTRY_MAX;
+        entries.into_iter().filter(fits).for_each(|(at, cost)| log.add_at(at, cost));
         log
     }
 
