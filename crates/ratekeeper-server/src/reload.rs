@@ -75,6 +75,8 @@ struct Book {
     serial: u64,
     /// What the switch file says.
     filed: Switches,
+    /// What is in it.
+    switch_file: Option<Vec<u8>>,
     /// What was last wrong with a file, or with what is in the store.
     fault: Option<LastFault>,
     /// What the operator's file was when it was last taken up.

@@ -8,6 +8,7 @@ mod server;
 mod program;
 mod golden;
 mod folder;
+mod live;
 
 mod check_api;
 mod turns;
@@ -26,3 +27,10 @@ mod validate;
 mod explain;
 mod init;
 mod readme;
+mod live_files;
+mod live_links;
+mod live_calls;
+mod live_bad;
+mod live_load;
+mod live_restart;
+mod live_commands;
