@@ -148,22 +148,30 @@ fn what_is_not_served_yet_is_told() {
 listen: {admin: '127.0.0.1:1', grpc: '127.0.0.1:2', resp: '127.0.0.1:3'}
 gateway: {listen: '127.0.0.1:4', routes: [{path: '/**', upstream: 'http://127.0.0.1:5'}]}
 admin: {token_file: admin.token}
-state_dir: state
-rules_from: redis
-switch_file: switches.yaml
 ";
     let folder = Folder::of(&[("rules.yaml", rules)]);
     let server = serve(&folder.path("rules.yaml"));
     let mut told = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..5 {
         told.push(server.err.recv_timeout(crate::wire::DEADLINE).expect("a line for each"));
     }
-    let fields = ["listen.admin", "listen.grpc", "listen.resp", "gateway", "admin", "state_dir"];
-    let fields = fields.into_iter().chain(["rules_from", "switch_file"]);
+    let fields = ["listen.admin", "listen.grpc", "listen.resp", "gateway", "admin"].into_iter();
     let text = "is read and checked, but this version does not serve it yet";
     let expected: Vec<_> = fields.map(|field| format!("warning: `{field}` {text}")).collect();
     assert_eq!(told, expected);
     assert_eq!(check(server.address, "{").status, 400, "it serves");
+}
+
+/// Goal: rules from Redis without Redis are told before the server listens.
+/// Method: a file that wants them with the store in memory.
+#[test]
+fn rules_from_redis_need_a_shared_store() {
+    let folder = Folder::of(&[("rules.yaml", "rules_from: redis\nrules: []\n")]);
+    let args = ["serve", "--listen", "127.0.0.1:0", "--config", &folder.path("rules.yaml")];
+    let told = output(&args);
+    let text = "error: `rules_from: redis` needs a `store` that is shared; write the URL of one, or \
+                leave out `rules_from`\n";
+    assert_eq!((told.status.code(), &*String::from_utf8_lossy(&told.stderr)), (Some(2), text));
 }
 
 /// Goal: a folder is one set of files in order of name; hidden files, other files and folders in it are

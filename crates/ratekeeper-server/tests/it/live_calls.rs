@@ -13,7 +13,7 @@ fn server() -> Server {
     server
 }
 
-/// Goal: rules are shown as they were written, or as JSON, with their number as ETag; sent back, they are the same.
+/// Goal: rules are shown as they were written, or as JSON, with their number as `ETag`; sent back, they are the same.
 /// Method: send YAML with a comment, read it in both forms, send the JSON back.
 #[test]
 fn rules_are_shown_and_sent_back() {

@@ -34,3 +34,4 @@ mod live_bad;
 mod live_load;
 mod live_restart;
 mod live_commands;
+mod live_docs;
