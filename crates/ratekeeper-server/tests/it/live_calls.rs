@@ -76,8 +76,8 @@ fn single_rules_are_put_and_taken_out() {
     assert_eq!((ids(), version(server.address)), (vec!["api".to_owned()], 5));
 }
 
-/// Goal: an override of a key stands above the release, survives the next ones, ends at its time, and can be taken back;
-/// one whose rule is gone is left out and told.
+/// Goal: an override of a key stands above the release, survives the next ones, ends at its time, and can be
+/// taken back; one whose rule is gone is left out and told.
 /// Method: set, reload, take back, and set again with an end that the clock passes; then take the rule out.
 #[test]
 fn overrides_are_set_kept_and_taken_back() {
