@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
-//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits | layer
+//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits | layer | rules
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
@@ -16,6 +16,7 @@ mod layer;
 mod memory;
 mod patient;
 mod permits;
+mod rules;
 mod shared;
 mod stand;
 mod throughput;
@@ -64,6 +65,7 @@ fn main() {
         "waiters",
         "permits",
         "layer",
+        "rules",
         "redis",
     ];
     let chosen = parts.iter().any(|part| words.contains(part));
@@ -91,6 +93,9 @@ fn main() {
     }
     if wanted("layer") {
         layer::run(plan);
+    }
+    if wanted("rules") {
+        rules::run();
     }
     if wanted("redis") {
         shared::run(&words);

@@ -8,6 +8,7 @@ mod live;
 pub use live::{Remote, Rules, Switch};
 
 use crate::door::COST_MAX;
+use crate::observe::logs::{Format, Level};
 use clap::{Parser, Subcommand};
 use live::{RULES_EXAMPLES, SWITCH_EXAMPLES};
 use std::net::IpAddr;
@@ -75,6 +76,11 @@ Examples:
   ratekeeper explain POST /login --ip 192.0.2.7 -H 'X-Api-Key: k1' --config ratekeeper.yaml
   ratekeeper explain GET /api/users --user alice --tier pro --config ratekeeper.yaml --json";
 
+const API_KEY_EXAMPLES: &str = "\
+Examples:
+  ratekeeper api-key new --owner acme --tier pro
+  ratekeeper api-key new --owner acme --json";
+
 const INIT_EXAMPLES: &str = "\
 A file that is there already is never changed.
 
@@ -115,6 +121,8 @@ pub enum Command {
     /// Turn rules off, into shadow or on, on a running server, whatever its release says
     #[command(subcommand, after_help = SWITCH_EXAMPLES)]
     Switch(Switch),
+    /// API keys, which a rule file knows by their hashes
+    ApiKey(ApiKey),
 }
 
 /// `ratekeeper serve`.
@@ -145,6 +153,20 @@ pub struct Serve {
     /// Take a store that may drop keys when its memory is full
     #[arg(long)]
     pub store_allow_eviction: bool,
+
+    /// How the log on standard error is written; for people on a terminal, else JSON, unless said
+    #[arg(long, value_name = "FORMAT", env = "RATEKEEPER_LOG_FORMAT", hide_env_values = true)]
+    pub log_format: Option<Format>,
+
+    /// From which level on the log is written
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        env = "RATEKEEPER_LOG_LEVEL",
+        hide_env_values = true,
+        default_value = "info"
+    )]
+    pub log_level: Level,
 }
 
 /// `ratekeeper check`.
@@ -248,6 +270,42 @@ pub struct Explain {
     pub config: Option<PathBuf>,
 
     /// Print the explanation in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ratekeeper api-key`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ApiKey {
+    /// What to do with it.
+    #[command(subcommand)]
+    pub command: ApiKeyCommand,
+}
+
+/// What to do with an API key.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ApiKeyCommand {
+    /// Make a key, print it once, and print the entry that the file of keys takes for it
+    #[command(after_help = API_KEY_EXAMPLES)]
+    New(ApiKeyNew),
+}
+
+/// `ratekeeper api-key new`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ApiKeyNew {
+    /// Whose it is: the user that rules count
+    #[arg(long, value_name = "USER")]
+    pub owner: String,
+
+    /// The owner's tier
+    #[arg(long, value_name = "TIER")]
+    pub tier: Option<String>,
+
+    /// The name of the key, which is no secret; made up unless said
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+
+    /// Print key and entry in JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -3,21 +3,25 @@
 //! Invariant: whatever happens ends in an exit code: 0 for done and allowed, 1 for refused, 2 for an
 //! error, which is told once, on stderr, with its place, fault and repair.
 
+mod api_key;
 mod ask;
 mod banner;
 mod check;
 mod explain;
 mod init;
+mod listeners;
+mod notify;
 mod remote;
 mod rules;
 mod serve;
+mod signals;
 mod store;
 mod switch;
 mod validate;
 
 pub(crate) use explain::text::json as explained;
 
-use crate::args::{Args, Command};
+use crate::args::{ApiKey, ApiKeyCommand, Args, Command};
 use crate::config::Faults;
 use std::fmt;
 use std::io::{self, Write};
@@ -34,6 +38,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Explain(explain) => explain::run(&explain),
         Command::Rules(rules) => rules::run(&rules),
         Command::Switch(switch) => switch::run(&switch),
+        Command::ApiKey(ApiKey { command: ApiKeyCommand::New(new) }) => api_key::run(&new),
     };
     done.unwrap_or_else(|failure| {
         // Nobody is left to tell if stderr is closed.

@@ -81,11 +81,9 @@ impl Config {
     pub fn unserved(&self) -> Vec<&'static str> {
         let settings = &self.file.settings;
         let said = [
-            ("listen.admin", settings.listen.admin.is_some()),
             ("listen.grpc", settings.listen.grpc.is_some()),
             ("listen.resp", settings.listen.resp.is_some()),
             ("gateway", settings.gateway.is_some()),
-            ("admin", settings.admin_token_file.is_some()),
         ];
         said.into_iter().filter(|(_, is_said)| *is_said).map(|(name, _)| name).collect()
     }

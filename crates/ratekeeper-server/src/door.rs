@@ -11,8 +11,14 @@ mod question;
 mod answer;
 mod check;
 mod reserve;
+mod health;
+mod top;
+mod authorize;
 mod live;
 
+pub(crate) use answer::{Answer, Outcome, json};
+pub(crate) use authorize::skipped;
+pub use authorize::{AUTHORIZE_ENVOY_PREFIX, AUTHORIZE_NGINX_PATH, AUTHORIZE_PATH};
 pub use body::{BODY_MAX, DEPTH_MAX};
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
@@ -21,11 +27,12 @@ pub use live::{OVERRIDES_PATH, RELEASES_PATH, RULES_MAX, RULES_PATH, SWITCHES_PA
 pub use question::PARTS_MAX;
 pub use written::ITEMS_MAX;
 
+use crate::admin;
 use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::post;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
@@ -44,17 +51,37 @@ pub const RELEASE_PATH: &str = "/v1/release";
 
 /// Every path that the server answers.
 pub fn router(app: App) -> Router {
+    complete(public().merge(admin::routes(&app)), app)
+}
+
+/// Those of a listener that is not for administration.
+pub fn public_router(app: App) -> Router {
+    complete(public(), app)
+}
+
+/// Those of a listener that is for nothing else.
+pub fn admin_router(app: App) -> Router {
+    complete(admin::routes(&app).merge(health::routes()), app)
+}
+
+fn public() -> Router<App> {
     Router::new()
-        .route("/livez", get(async || "ok"))
+        .merge(health::routes())
         .route(CHECK_PATH, post(check::check))
         .route(RESERVE_PATH, post(reserve::reserve))
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
-        .merge(live::admin_routes())
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        .with_state(app)
+        .merge(authorize::routes())
+}
+
+/// Paths of administration, which a guard stands before.
+pub(crate) fn admin_routes() -> Router<App> {
+    top::admin_routes().merge(live::admin_routes())
+}
+
+fn complete(routes: Router<App>, app: App) -> Router {
+    routes.fallback(unknown_path).method_not_allowed_fallback(wrong_method).with_state(app)
 }
 
 async fn unknown_path() -> Problem {

@@ -2,8 +2,8 @@
 //!
 //! The modules are listed in the order in which a start and then a request meet them: what the user
 //! wrote, the command that runs it, the rules, the connections, the door that turns bytes into a
-//! question and a decision into bytes, and the answer to a bad call. It is a library only so that
-//! tests can start a server in their own process.
+//! question and a decision into bytes, what operators see of it, and the answer to a bad call. It is a
+//! library only so that tests can start a server in their own process.
 #![forbid(unsafe_code)]
 
 pub mod app;
@@ -11,7 +11,12 @@ pub mod args;
 pub mod command;
 pub mod config;
 pub mod demo;
+pub mod decisions;
+pub mod life;
+pub mod memory_file;
 pub mod serve;
 pub mod reload;
 pub mod door;
+pub mod admin;
+pub mod observe;
 mod problem;

@@ -24,6 +24,22 @@ impl Problem {
         Problem { status, detail: detail.into(), field: None }
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The body.
+    pub(crate) fn text(&self) -> String {
+        let body = Body {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Problem"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            field: self.field.as_deref(),
+        };
+        serde_json::to_string(&body).unwrap_or_default()
+    }
+
     /// A fault of one field of the body: `fault` follows its name, as in "is missing; write one".
     pub(crate) fn field(status: StatusCode, field: &str, fault: &str) -> Problem {
         let (field, detail) = (field.to_owned(), format!("`{field}` {fault}"));
@@ -53,15 +69,7 @@ struct Body<'a> {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = Body {
-            r#type: "about:blank",
-            title: self.status.canonical_reason().unwrap_or("Problem"),
-            status: self.status.as_u16(),
-            detail: &self.detail,
-            field: self.field.as_deref(),
-        };
-        let body = serde_json::to_vec(&body).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
-        (self.status, [(header::CONTENT_TYPE, kind)], body).into_response()
+        (self.status, [(header::CONTENT_TYPE, kind)], self.text()).into_response()
     }
 }

@@ -29,10 +29,11 @@ pub(crate) use draft::{Draft, fault};
 pub(crate) use moment::shown as moment;
 pub(crate) use overrides::{BODY, with as with_override};
 pub(crate) use release::{Origin, Release};
-pub(crate) use switches::read as read_switch;
+pub(crate) use switches::{Turned, read as read_switch};
 pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml};
 
 use crate::config::{Fault, Faults};
+use crate::observe::Observe;
 use draft::Ground;
 use fleet::Fleet;
 use ratekeeper::Limiter;
@@ -42,7 +43,7 @@ use state::{Live, State};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use switches::Switches;
 
 /// Tries of a change that others of the fleet keep coming before.
@@ -62,6 +63,8 @@ pub struct Rulebook {
     failures: AtomicU64,
     state: Option<State>,
     fleet: Option<Fleet>,
+    /// Whom failures are told, beside.
+    observe: OnceLock<Arc<Observe>>,
     /// Whether the folder of the state could not be written when it was last tried.
     stuck: AtomicBool,
 }
@@ -126,6 +129,12 @@ impl Rulebook {
         Arc::new(open::unwritten(limiter))
     }
 
+    /// Tells failures to whoever counts for metrics.
+    pub fn observed_by(&self, observe: &Arc<Observe>) {
+        // Set once, before anything can fail.
+        let _ = self.observe.set(Arc::clone(observe));
+    }
+
     fn book(&self) -> MutexGuard<'_, Book> {
         // Every write leaves the book whole.
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
@@ -159,12 +168,15 @@ impl Rulebook {
     }
 
     fn now(&self) -> u64 {
-        self.limiter.time().as_secs()
+        self.limiter.now() / 1_000_000
     }
 
     /// Counts rules that were sent and make no sense.
     pub(crate) fn count_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
+        if let Some(observe) = self.observe.get() {
+            observe.reload_failed();
+        }
     }
 
     /// Writes down what is live, where that is wanted.

@@ -4,12 +4,14 @@
 //! when it is told to and never otherwise, whatever accepting a connection fails with; and whatever a
 //! peer does or leaves undone, its connection ends.
 
+mod crowd;
 mod stream;
 
 use crate::problem::Problem;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use crowd::Crowd;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -21,7 +23,7 @@ use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
-use stream::Patient;
+use stream::{Patient, Work};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -45,9 +47,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub struct Bounds {
     /// Connections at a time. At the bound new ones wait in the system's backlog until one ends.
     pub connections: usize,
-    /// To send a whole header, counted from the end of the answer before; idle connections end by it
-    /// too.
+    /// Connections of one address at a time, unless it is one of many's. Beyond it new ones are closed.
+    pub per_address: usize,
+    /// To send a whole header, counted from its first piece. Beyond it the connection ends.
     pub header: Duration,
+    /// To begin with the next header. Beyond it the connection ends.
+    pub idle: Duration,
     /// Between two pieces of a body. Beyond it: 408.
     pub body: Duration,
     /// From the end of the header to the start of the answer. Beyond it: 408.
@@ -62,7 +67,9 @@ impl Default for Bounds {
     fn default() -> Bounds {
         Bounds {
             connections: 10_000,
+            per_address: 256,
             header: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
             body: Duration::from_secs(10),
             request: Duration::from_secs(30),
             write: Duration::from_secs(10),
@@ -72,11 +79,13 @@ impl Default for Bounds {
 }
 
 /// Serves `app` on `listener` until `shutdown`; then stops accepting, lets the requests under way
-/// finish within `bounds.drain`, and cuts what is left.
+/// finish within `bounds.drain`, and cuts what is left. `is_many` says whether an address is that of many
+/// callers, such as a proxy's.
 pub async fn run(
     listener: TcpListener,
     app: Router,
     bounds: Bounds,
+    is_many: impl Fn(IpAddr) -> bool,
     shutdown: impl Future<Output = ()>,
 ) {
     let (stop, stopped) = watch::channel(());
@@ -84,15 +93,20 @@ pub async fn run(
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut healthy = true;
+    let mut crowd = Crowd::new(bounds.per_address);
     loop {
         tokio::select! {
             () = &mut shutdown => break,
-            Some(_) = connections.join_next() => {}
+            Some(ended) = connections.join_next_with_id() => crowd.leave(ended),
             accepted = listener.accept(), if connections.len() < bounds.connections => match accepted {
                 Ok((stream, peer)) => {
                     healthy = true;
-                    let app = app.clone();
-                    connections.spawn(serve(stream, peer.ip(), app, bounds, stopped.clone()));
+                    let peer = peer.ip().to_canonical();
+                    if !is_many(peer) && crowd.is_full(peer) {
+                        continue;
+                    }
+                    let serve = serve(stream, peer, app.clone(), bounds, stopped.clone());
+                    crowd.enter(connections.spawn(serve).id(), peer);
                 }
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
@@ -131,11 +145,15 @@ async fn serve(
     // Answers are small and complete: none should wait for the next.
     let _ = stream.set_nodelay(true);
     let app = TowerToHyperService::new(app);
+    let work = Work::default();
+    let busy = work.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
-        let answer = app.call(request);
+        let (answer, busy) = (app.call(request), busy.clone());
+        busy.set(true);
         async move {
             let answer = timeout(bounds.request, answer).await;
+            busy.set(false);
             Ok::<Response, Infallible>(match answer {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(never)) => match never {},
@@ -145,12 +163,12 @@ async fn serve(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(bounds.header)
+        .header_read_timeout(bounds.idle)
         .keep_alive(true)
         .max_headers(HEADERS_MAX)
         .max_header_size(HEADER_BYTES_MAX)
         .max_buf_size(BUFFER_MAX)
-        .serve_connection(Patient::new(stream, bounds.write), service);
+        .serve_connection(Patient::new(stream, &bounds, work), service);
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,

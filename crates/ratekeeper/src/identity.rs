@@ -156,6 +156,11 @@ impl Identity {
         address::network(address.to_canonical(), self.ipv6_prefix)
     }
 
+    /// Whether there is any peer whose word is taken.
+    pub fn trusts_anyone(&self) -> bool {
+        !self.trusted.is_empty()
+    }
+
     /// Whether this peer's word about the client's address is taken.
     pub fn trusts(&self, peer: IpAddr) -> bool {
         self.trusted.contains(peer.to_canonical())

@@ -6,6 +6,8 @@
 #[cfg(feature = "redis")]
 mod fleet;
 
+use siphasher::sip::SipHasher13;
+use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Something that can be counted: a string, bytes, or an array of such parts.
@@ -95,13 +97,56 @@ pub(crate) struct Secret {
     fleet: Option<fleet::Fleet>,
 }
 
-#[cfg(not(loom))]
-type SecretState = std::hash::RandomState;
-/// Loom wants every run to be the same.
-#[cfg(loom)]
-type SecretState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+/// SipHash-1-3 under a key of its own.
+#[derive(Clone)]
+struct SecretState(SipHasher13);
+
+impl SecretState {
+    fn of(first: u64, second: u64) -> SecretState {
+        SecretState(SipHasher13::new_with_keys(first, second))
+    }
+}
+
+/// Random; but loom wants every run to be the same.
+impl Default for SecretState {
+    fn default() -> SecretState {
+        #[cfg(not(loom))]
+        let random = |number: u64| std::hash::RandomState::new().hash_one(number);
+        #[cfg(loom)]
+        let random = |number: u64| number;
+        SecretState::of(random(1), random(2))
+    }
+}
+
+impl BuildHasher for SecretState {
+    type Hasher = SipHasher13;
+
+    #[inline]
+    fn build_hasher(&self) -> SipHasher13 {
+        self.0
+    }
+}
+
+/// Shows nothing of its key.
+impl fmt::Debug for SecretState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretState(…)")
+    }
+}
 
 impl Secret {
+    /// The secret of these keys.
+    pub(crate) fn of_keys([a, b, c, d]: [u64; 4]) -> Secret {
+        let (single, several) = (SecretState::of(a, b), SecretState::of(c, d));
+        Secret { single, several, ..Secret::default() }
+    }
+
+    /// The keys, to be kept as secret as the keys that are counted.
+    pub(crate) fn keys(&self) -> [u64; 4] {
+        let ((a, b), (c, d)) = (self.single.0.keys(), self.several.0.keys());
+        [a, b, c, d]
+    }
+
     /// The secret of a limiter whose store is shared by a fleet.
     #[cfg(feature = "redis")]
     pub(crate) fn of_fleet(secret: Option<&[u8]>) -> Secret {

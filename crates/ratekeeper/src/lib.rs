@@ -49,7 +49,7 @@ pub use request::{Rejected, Request};
 pub use rule::RuleSet;
 pub use store::memory::MemoryStats;
 #[cfg(feature = "redis")]
-pub use store::redis::{RedisConfig, StoreError};
+pub use store::redis::{RedisConfig, StoreError, StoreUsage};
 
 /// What is done about each kind of error of a shared store.
 #[cfg(feature = "redis")]

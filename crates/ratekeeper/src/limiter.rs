@@ -15,8 +15,11 @@ mod explain;
 #[cfg(feature = "yaml")]
 mod from_file;
 mod doubts;
+mod entries;
 mod observer;
+mod canary;
 mod rule;
+mod saved;
 mod answer;
 mod call;
 mod admit;
@@ -38,14 +41,17 @@ pub(crate) use admission::{Begun, Later, Way};
 pub use answer::{Answer, NeedsAwait};
 pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
+pub use canary::Health;
 pub use compile::OnStoreFailure;
+pub use entries::LogEntry;
 pub use explain::{Explained, Explanation, Mode};
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
 pub use named_key::{AskError, RuleKey};
-pub use observer::Observer;
+pub use observer::{Observed, Observer};
 pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};
+pub use saved::{NotSaved, Saved};
 #[cfg(feature = "tower")]
 pub(crate) use select::ANYONE;
 pub use switches::Switch;
@@ -214,7 +220,7 @@ impl Inner {
     #[inline]
     fn charge(&self, rule: &Compiled, fingerprint: u64, cost: u64) -> Decision {
         let decision = self.charge_at(self.clock.now(), rule, fingerprint, cost);
-        self.observe(rule, &decision, cost);
+        self.observe(rule, fingerprint, &decision, cost);
         decision
     }
 
@@ -260,13 +266,10 @@ impl Inner {
     fn results(&self, rules: &[Asked], decisions: &[Decision], shadow: bool) -> Few<RuleResult> {
         let mut rest = decisions;
         let mut results = Few::default();
-        for Asked { rule, cost, .. } in rules {
+        for Asked { rule, who, cost } in rules {
             let (own, others) = rest.split_at(rule.meters.len());
             let result = RuleResult::new(&rule.label, own);
-            match shadow {
-                true => self.observe_shadow(rule, &result, *cost),
-                false => self.observe(rule, &result, *cost),
-            }
+            self.observe_as(rule, who.local, &result, *cost, shadow);
             results.push(result);
             rest = others;
         }
@@ -283,7 +286,9 @@ impl Inner {
                 keys.iter().map(each).collect()
             }
         };
-        decisions.iter().for_each(|decision| self.observe(rule, decision, cost));
+        for (decision, who) in decisions.iter().zip(keys) {
+            self.observe(rule, who.local, decision, cost);
+        }
         decisions
     }
 }

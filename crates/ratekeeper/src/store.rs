@@ -242,6 +242,11 @@ impl Meter {
         if let Kind::Shaping(shaping) = &self.kind { Some(shaping.bucket()) } else { None }
     }
 
+    /// How long entries count, if it is a log.
+    pub(crate) fn log_period(&self) -> Option<u64> {
+        if let Kind::Log(log) = &self.kind { Some(log.period()) } else { None }
+    }
+
     /// The bucket, if it is one, whether or not it shapes.
     fn bucket(&self) -> Option<&Bucket> {
         match &self.kind {

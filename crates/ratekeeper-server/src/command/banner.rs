@@ -24,6 +24,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// A server that has started.
 pub(super) struct Started<'a> {
     pub(super) address: SocketAddr,
+    /// Where administration is, if not there.
+    pub(super) admin: Option<SocketAddr>,
     pub(super) store: &'a Store,
     pub(super) config: Option<&'a Config>,
     pub(super) limiter: &'a Limiter,
@@ -31,7 +33,7 @@ pub(super) struct Started<'a> {
 
 /// All that is said of it.
 pub(super) async fn text(started: &Started<'_>) -> String {
-    let Started { address, store, config, limiter } = started;
+    let Started { address, admin, store, config, limiter } = started;
     let version = env!("CARGO_PKG_VERSION");
     let (title, lines, attempt) = match config {
         Some(config) => {
@@ -49,6 +51,9 @@ pub(super) async fn text(started: &Started<'_>) -> String {
     // Text in memory takes whatever is written.
     let _ = writeln!(out, "ratekeeper {version}: {title}\n");
     let _ = writeln!(out, "listening on  http://{address}");
+    if let Some(admin) = admin {
+        let _ = writeln!(out, "admin         http://{admin}");
+    }
     let _ = writeln!(out, "store         {store}");
     for (number, line) in lines.iter().enumerate() {
         let title = if number == 0 { "rules" } else { "" };

@@ -3,22 +3,29 @@
 //! Invariant: once the address is printed, connections are accepted and signals are heeded.
 
 use super::banner::{self, Started};
+use super::listeners::Listeners;
+use super::notify::Notify;
+use super::signals::Signals;
 use super::store::Store;
 use super::{Failure, runtime};
+use crate::admin::Tokens;
 use crate::app::App;
-use crate::args::{LISTEN_DEFAULT, Serve};
-use crate::config::Config;
+use crate::args::Serve;
+use crate::config::{Config, SECRET_MAX, bytes, shown};
+use crate::life::Phase;
+use crate::memory_file::MemoryFile;
+use crate::observe::{Observe, logs};
 use crate::reload::{Opening, Rulebook};
 use crate::serve::Bounds;
-use crate::{demo, door, serve};
+use crate::{demo, door};
 use ratekeeper::Limiter;
-use ratekeeper::decision::Wait;
-use std::io::{self, ErrorKind, Write};
-use std::net::SocketAddr;
+use ratekeeper::limiter::Builder;
+use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use std::sync::Arc;
+
+/// Files beside those of connections.
+const FILES_BESIDE: u64 = 256;
 
 pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
     let build = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -28,7 +35,12 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let config = args.config.as_deref().map(Config::read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
-    let limiter = limiter(&store, config.as_ref())?;
+    let tokens = config.as_ref().map(tokens).transpose()?.flatten();
+    let kept = memory_file(&store, config.as_ref())?;
+    let log = logs::start(args.log_format, args.log_level);
+    let observe = Arc::<Observe>::default();
+    let builder = store.builder().observer(observe.observer());
+    let limiter = limiter(builder, config.as_ref(), kept.as_ref())?;
     let until = match config {
         Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
         None => "requests are admitted, and answers say `failed_open`",
@@ -37,37 +49,110 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let (config_read, shared) = (config.as_ref(), store.shared());
     let opening = Opening { limiter: &limiter, config: config_read, shared };
     let rulebook = Rulebook::open(&opening).await.map_err(Failure::new)?;
+    rulebook.observed_by(&observe);
     let bounds = Bounds::default();
-    let stop = stop_signal(bounds.drain)?;
-    let said = config.as_ref().and_then(|config| config.file.settings.listen.api.as_deref());
-    let listen = args.listen.as_deref().or(said).unwrap_or(LISTEN_DEFAULT);
-    let listener = bind(listen).await?;
-    let address = listener.local_addr().map_err(|error| {
-        Failure::new(format!("cannot tell the address of {listen}: {error}; try again"))
-    })?;
-    let started = Started { address, store: &store, config: config.as_ref(), limiter: &limiter };
+    raise_files(bounds.connections);
+    let signals = Signals::new()?;
+    let listeners = Listeners::open(args, config.as_ref(), tokens).await?;
+    let address = listeners.address;
+    let started = Started {
+        address,
+        admin: listeners.admin.as_ref().map(|(_, address)| *address),
+        store: &store,
+        config: config.as_ref(),
+        limiter: &limiter,
+    };
     let text = banner::text(&started).await;
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
-    warn(address, config.as_ref(), &limiter);
-    rulebook.watch();
-    let app = door::router(App { rulebook, ..App::new(limiter, bounds.body) });
-    serve::run(listener, app, bounds, stop).await;
-    let _ = writeln!(io::stdout(), "stopped");
-    Ok(ExitCode::SUCCESS)
+    warn(&listeners, config.as_ref(), &limiter);
+    let held = limiter.clone();
+    let app = App {
+        admin: listeners.access.clone(),
+        rulebook,
+        ..App::new(limiter, bounds.body).observed(observe)
+    };
+    app.rulebook.watch();
+    let life = app.life.clone();
+    tokio::spawn(signals.lead(life.clone(), bounds.drain));
+    if let Some(notify) = Notify::find() {
+        tokio::spawn(notify.run(app.clone()));
+    }
+    if let Some(kept) = &kept {
+        tokio::spawn(kept.clone().keep(held.clone(), life.clone()));
+    }
+    let (last, code) = tokio::select! {
+        () = listeners.serve(app, bounds) => ("stopped", ExitCode::SUCCESS),
+        () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
+    };
+    if let Some(kept) = kept {
+        kept.finish(held).await;
+    }
+    drop(log);
+    let _ = writeln!(io::stdout(), "{last}");
+    Ok(code)
 }
 
-/// By the rules of the config, or those of the demo.
-fn limiter(store: &Store, config: Option<&Config>) -> Result<Limiter, Failure> {
+/// Raises the bound of open files as far as it goes.
+fn raise_files(connections: usize) {
+    let wanted = connections as u64 + FILES_BESIDE;
+    match rlimit::increase_nofile_limit(wanted) {
+        Ok(files) if files < wanted => {
+            let text =
+                format!("at most {files} files may be open, so fewer than {connections} callers");
+            let _ =
+                writeln!(io::stderr(), "warning: {text} are served at a time; raise `ulimit -Hn`");
+        }
+        _ => {}
+    }
+}
+
+/// The tokens of administrators, if the config names any.
+fn tokens(config: &Config) -> Result<Option<Tokens>, Failure> {
+    let Some(name) = &config.file.settings.admin_token_file else { return Ok(None) };
+    let path = config.named(name);
+    let wrong = |fault: String| Failure::new(format!("{}:{fault}", shown(&path)));
+    let bytes = bytes(&path, SECRET_MAX)
+        .map_err(|error| wrong(format!("1:1: cannot be read: {error}; name a file that can")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong("1:1: is not text; write tokens in ASCII".into()))?;
+    Tokens::read(&text).map(Some).map_err(|error| wrong(error.to_string()))
+}
+
+/// Where the buckets of a memory store are kept, if anywhere.
+fn memory_file(store: &Store, config: Option<&Config>) -> Result<Option<MemoryFile>, Failure> {
+    let folder = config.and_then(|config| {
+        let name = config.file.settings.state_dir.as_deref()?;
+        Some(config.named(name))
+    });
+    let Some(folder) = folder.filter(|_| matches!(store, Store::Memory(_))) else {
+        return Ok(None);
+    };
+    MemoryFile::open(&folder).map(Some).map_err(|error| {
+        let fault = format!("{}: this folder cannot be made: {error}", shown(&folder));
+        Failure::new(format!("{fault}; name one that can in `state_dir`"))
+    })
+}
+
+/// By the rules of the config, or those of the demo, going on from what was kept.
+fn limiter(
+    builder: Builder,
+    config: Option<&Config>,
+    kept: Option<&MemoryFile>,
+) -> Result<Limiter, Failure> {
     let Some(config) = config else {
-        let rules = demo::rules(store.builder());
+        let rules = demo::rules(builder);
         return Ok(rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build());
     };
-    Ok(store.builder().rules(config.file.rules.clone()).build())
+    let builder = builder.rules(config.file.rules.clone());
+    Ok(match kept.and_then(MemoryFile::read) {
+        Some(saved) => builder.saved(saved).build(),
+        None => builder.build(),
+    })
 }
 
 /// Says what the operator may not expect.
-fn warn(address: SocketAddr, config: Option<&Config>, limiter: &Limiter) {
+fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     let warn = |text: String| {
         let _ = writeln!(io::stderr(), "warning: {text}");
     };
@@ -75,56 +160,21 @@ fn warn(address: SocketAddr, config: Option<&Config>, limiter: &Limiter) {
         let text = "is read and checked, but this version does not serve it yet";
         warn(format!("`{field}` {text}"));
     }
+    if let Some(config) = config {
+        let text = "a gateway that asks `/v1/authorize` does not meet its concurrency limits, since it \
+                    does not say when a request has ended";
+        let skipped = door::skipped(&config.file.rules);
+        skipped.iter().for_each(|rule| warn(format!("rule `{rule}`: {text}")));
+    }
     // Callers of the check API say by themselves who the user is.
     limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));
+    let address = listeners.address;
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";
         warn(format!("{address} {text}"));
     }
-}
-
-/// Is over when the process is asked to end, by Ctrl-C or by whoever runs it.
-fn stop_signal(drain: Duration) -> Result<impl Future<Output = ()>, Failure> {
-    let listen = |kind| {
-        signal(kind)
-            .map_err(|error| Failure::new(format!("cannot listen for signals: {error}; try again")))
-    };
-    let (mut interrupt, mut terminate) =
-        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        let left = Wait(drain);
-        let _ = writeln!(io::stdout(), "stopping: requests under way have {left} to finish");
-    })
-}
-
-async fn bind(listen: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(listen).await.map_err(|error| {
-        let repair = match error.kind() {
-            ErrorKind::AddrInUse => format!(
-                "another program has this port; stop it, or choose another port with `--listen {}`",
-                next_port(listen)
-            ),
-            ErrorKind::PermissionDenied => format!(
-                "ports below 1024 are for root; choose a higher one with `--listen {LISTEN_DEFAULT}`"
-            ),
-            ErrorKind::AddrNotAvailable => format!(
-                "this machine does not have that address; write one it has, such as `--listen {LISTEN_DEFAULT}`"
-            ),
-            _ => format!(
-                "{error}; write an address and a port, such as `--listen {LISTEN_DEFAULT}`"
-            ),
-        };
-        Failure::new(format!("cannot listen on `{listen}`: {repair}"))
-    })
-}
-
-/// The address with the port after it, or any free one.
-fn next_port(listen: &str) -> String {
-    let Ok(mut address) = listen.parse::<SocketAddr>() else { return "127.0.0.1:0".into() };
-    address.set_port(address.port().checked_add(1).unwrap_or(0));
-    address.to_string()
+    if listeners.access.is_closed() {
+        let text = "administration is closed there, since there is no token";
+        warn(format!("{text}; set `admin.token_file`, or `listen.admin` on loopback"));
+    }
 }

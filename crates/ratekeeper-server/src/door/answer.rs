@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The answer to one question. Members that have no meaning for it are null; `permit` and `hold`,
 /// which most callers never meet, are left out then.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     allowed: bool,
     rule: Option<&'a str>,
     limit: Option<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Answer<'a> {
     delay: Option<f64>,
     never: bool,
     source: &'static str,
-    id: Option<&'static str>,
+    id: Option<&'a str>,
     version: u64,
     /// Left out where it is true: all was decided in one step.
     #[serde(skip_serializing_if = "Clone::clone")]
@@ -39,7 +39,7 @@ pub(super) struct Answer<'a> {
 
 /// What one rule said.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Outcome<'a> {
+pub(crate) struct Outcome<'a> {
     rule: &'a str,
     allowed: bool,
     limit: Option<u64>,
@@ -52,7 +52,7 @@ struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn new(rule: &'a str, decision: &Decision, shadow: bool) -> Outcome<'a> {
+    pub(crate) fn new(rule: &'a str, decision: &Decision, shadow: bool) -> Outcome<'a> {
         // Without a store there is nothing to tell but the answer.
         let limited = decision.limit() != UNLIMITED && !decision.is_without_figures();
         Outcome {
@@ -70,8 +70,8 @@ impl<'a> Outcome<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The answer of all rules that apply; if none does, the request passes.
-    pub(super) fn new(decisions: &'a Decisions) -> Answer<'a> {
+    /// The answer of all rules that apply; if none does, the request passes. A refusal has a name.
+    pub(crate) fn new(decisions: &'a Decisions, id: Option<&'a str>) -> Answer<'a> {
         let (rule, version) = (decisions.rule(), decisions.version());
         let decision: &Decision = decisions;
         let each = decisions.rules().iter();
@@ -89,7 +89,7 @@ impl<'a> Answer<'a> {
             delay,
             never,
             source: decision.source().name(),
-            id: None,
+            id,
             version,
             atomic: decision.is_atomic(),
             permit: decision.permit().map(|permit| permit.to_string()),
@@ -109,7 +109,7 @@ fn seconds(time: Duration) -> f64 {
 }
 
 /// An answer with status 200.
-pub(super) fn json(answer: &impl Serialize) -> Result<Response, Problem> {
+pub(crate) fn json(answer: &impl Serialize) -> Result<Response, Problem> {
     let body = serde_json::to_vec(answer).map_err(|error| {
         let detail = format!("the answer cannot be written: {error}; this is a fault of ours");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)

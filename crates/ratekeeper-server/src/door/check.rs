@@ -5,24 +5,45 @@
 //! was charged.
 
 use super::answer::{Answer, json};
-use super::question::{Asked, EXAMPLE, understand};
+use super::question::{Asked, EXAMPLE, Question, understand};
 use super::{body, written};
 use crate::app::App;
+use crate::observe::{Door, through};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use ratekeeper::Decisions;
+
+/// The name of this door.
+pub(super) const DOOR: &str = "check";
 
 pub(super) async fn check(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let text = body::read(request, app.body_timeout).await?;
     let asked = understand(&app.limiter, written::parse(&text, EXAMPLE)?)?;
     match asked {
-        Asked::One(question) => json(&Answer::new(&question.check().await)),
+        Asked::One(question) => {
+            let (decisions, id) = decide(&app, question).await;
+            json(&Answer::new(&decisions, id.as_deref()))
+        }
         Asked::Batch(questions) => {
             let mut decided = Vec::with_capacity(questions.len());
             for question in questions {
-                decided.push(question.check().await);
+                decided.push(decide(&app, question).await);
             }
-            json(&decided.iter().map(Answer::new).collect::<Vec<_>>())
+            let each = decided.iter().map(|(own, id)| Answer::new(own, id.as_deref()));
+            json(&each.collect::<Vec<_>>())
         }
     }
+}
+
+/// The decision, and its name if it is a refusal.
+async fn decide(
+    app: &App,
+    Question { prepared, about }: Question<'_>,
+) -> (Decisions, Option<String>) {
+    let decisions = through(Door::Check, prepared.check()).await;
+    let id = app
+        .refusals
+        .note(app.limiter.now(), DOOR, &decisions, || about.asked(&app.limiter, &decisions));
+    (decisions, id)
 }

@@ -37,7 +37,7 @@ pub(crate) fn admin_routes() -> Router<App> {
         .route("/v1/rules/diff", post(ask::diff))
         .route("/v1/rules/{id}", put(rules::put_one).delete(rules::delete_one))
         .route(RELEASES_PATH, get(releases::list))
-        .route("/v1/releases/{number}/restore", post(releases::restore))
+        .route("/v1/releases/{n}/restore", post(releases::restore))
         .route(OVERRIDES_PATH, get(overrides::list).put(overrides::put))
         .route(SWITCHES_PATH, get(switches::list))
         .route("/v1/switches/{rule}", put(switches::turn))

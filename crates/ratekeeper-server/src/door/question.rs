@@ -6,11 +6,12 @@
 use super::described::Described;
 use super::field::{Place, bad, bad_field, costs, fields, needed, only, short, text};
 use super::written::{ITEMS_MAX, Kind, Text, Written, fault};
+use crate::decisions;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use ratekeeper::limiter::{AskError, Prepared};
 use ratekeeper::request::Rejection;
-use ratekeeper::{Limiter, Rejected};
+use ratekeeper::{Decisions, Limiter, Rejected};
 use serde_json::value::RawValue;
 
 /// Most parts of a key. Beyond it: 400.
@@ -27,16 +28,45 @@ const FIELDS: [&str; 5] = ["rule", "key", "cost", "tier", "request"];
 
 /// One check: may this pass, at this cost? A cost of 0 only looks. A key under one rule, or a request under
 /// all rules that apply to it.
-pub(super) type Question = Prepared;
+pub(super) struct Question<'a> {
+    pub(super) prepared: Prepared,
+    pub(super) about: About<'a>,
+}
+
+/// What a question is about.
+pub(super) enum About<'a> {
+    /// A key.
+    Key(Vec<Text<'a>>),
+    /// A request.
+    Request(Box<Described<'a>>),
+}
+
+impl About<'_> {
+    /// Who asked, for those who ask why it was refused.
+    pub(super) fn asked(&self, limiter: &Limiter, decisions: &Decisions) -> decisions::Asked {
+        match self {
+            About::Key(parts) => {
+                let key = parts.iter().map(|part| part.0.clone().into_owned()).collect();
+                decisions::Asked { key, ..decisions::Asked::default() }
+            }
+            About::Request(described) => {
+                decisions::Asked::about(limiter, &described.request(0), decisions)
+            }
+        }
+    }
+}
 
 /// One question, answered by one decision, or several, answered by as many.
-pub(super) enum Asked {
-    One(Question),
-    Batch(Vec<Question>),
+pub(super) enum Asked<'a> {
+    One(Question<'a>),
+    Batch(Vec<Question<'a>>),
 }
 
 /// What to check, and in which form to answer.
-pub(super) fn understand(limiter: &Limiter, written: Written<'_>) -> Result<Asked, Problem> {
+pub(super) fn understand<'a>(
+    limiter: &Limiter,
+    written: Written<'a>,
+) -> Result<Asked<'a>, Problem> {
     match written {
         Written::Object(found) => Ok(Asked::One(question(limiter, found, Place::default())?)),
         Written::Array(items) if items.is_empty() => {
@@ -57,7 +87,7 @@ pub(super) fn understand(limiter: &Limiter, written: Written<'_>) -> Result<Aske
     }
 }
 
-fn item(limiter: &Limiter, item: Written<'_>, index: usize) -> Result<Question, Problem> {
+fn item<'a>(limiter: &Limiter, item: Written<'a>, index: usize) -> Result<Question<'a>, Problem> {
     match item {
         Written::Object(found) => question(limiter, found, Place::item(index)),
         other => {
@@ -67,26 +97,29 @@ fn item(limiter: &Limiter, item: Written<'_>, index: usize) -> Result<Question, 
     }
 }
 
-fn question(
+fn question<'a>(
     limiter: &Limiter,
-    found: Vec<(Text<'_>, &RawValue)>,
+    found: Vec<(Text<'a>, &'a RawValue)>,
     at: Place,
-) -> Result<Question, Problem> {
+) -> Result<Question<'a>, Problem> {
     subject(limiter, fields(found, FIELDS, at)?, at, 0)
 }
 
 /// What to reserve: one check, of at least 1.
-pub(super) fn reservation(limiter: &Limiter, written: Written<'_>) -> Result<Question, Problem> {
+pub(super) fn reservation<'a>(
+    limiter: &Limiter,
+    written: Written<'a>,
+) -> Result<Question<'a>, Problem> {
     subject(limiter, only(written, FIELDS, EXAMPLE)?, Place::default(), 1)
 }
 
 /// Either a rule with a key, or a request.
-fn subject(
+fn subject<'a>(
     limiter: &Limiter,
-    [rule, key, cost, tier, request]: [Option<&RawValue>; 5],
+    [rule, key, cost, tier, request]: [Option<&'a RawValue>; 5],
     at: Place,
     least: u64,
-) -> Result<Question, Problem> {
+) -> Result<Question<'a>, Problem> {
     let cost = || cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost"), least));
     let Some(request) = request else {
         return rule_and_key(limiter, [rule, key, tier], at, cost);
@@ -99,33 +132,36 @@ fn subject(
     }
     let described = Described::read(request, at)?;
     let prepared = limiter.prepare(&described.request(cost()?));
-    prepared.map_err(|fault| rejected(&fault, at))
+    let prepared = prepared.map_err(|fault| rejected(&fault, at))?;
+    Ok(Question { prepared, about: About::Request(Box::new(described)) })
 }
 
-fn rule_and_key(
+fn rule_and_key<'a>(
     limiter: &Limiter,
-    [rule, key, tier]: [Option<&RawValue>; 3],
+    [rule, key, tier]: [Option<&'a RawValue>; 3],
     at: Place,
     cost: impl FnOnce() -> Result<u64, Problem>,
-) -> Result<Question, Problem> {
+) -> Result<Question<'a>, Problem> {
     let (rule_path, key_path) = (at.field("rule"), at.field("key"));
     let repair = "send the name of a rule as a string";
     let rule = needed(rule, &rule_path, &format!("{repair}, or a `request`"))?;
     let name = text(rule, &rule_path, repair)?;
-    let parts = self::key(key, &key_path)?;
-    let parts: Vec<&str> = parts.iter().map(|part| &*part.0).collect();
+    let texts = self::key(key, &key_path)?;
+    let parts: Vec<&str> = texts.iter().map(|part| &*part.0).collect();
     let repair = "send the name of a tier, or leave it out";
     let tier = tier.map(|tier| short(tier, &at.field("tier"), TIER_MAX, repair)).transpose()?;
     let tier = tier.as_ref().map(|tier| &*tier.0);
     let cost = cost()?;
-    limiter.prepare_rule(&name.0, &parts, tier, cost).map_err(|error| match error {
-        AskError::Unknown(unknown) => {
-            let fault = format!("is unknown: {unknown}");
-            Problem::field(StatusCode::NOT_FOUND, &rule_path, &fault)
-        }
-        AskError::Closed => bad_field(&rule_path, &format!("cannot be asked: {error}")),
-        AskError::Parts { .. } => bad_field(&key_path, &format!("does not fit: {error}")),
-    })
+    let prepared =
+        limiter.prepare_rule(&name.0, &parts, tier, cost).map_err(|error| match error {
+            AskError::Unknown(unknown) => {
+                let fault = format!("is unknown: {unknown}");
+                Problem::field(StatusCode::NOT_FOUND, &rule_path, &fault)
+            }
+            AskError::Closed => bad_field(&rule_path, &format!("cannot be asked: {error}")),
+            AskError::Parts { .. } => bad_field(&key_path, &format!("does not fit: {error}")),
+        })?;
+    Ok(Question { prepared, about: About::Key(texts) })
 }
 
 fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Text<'a>>, Problem> {

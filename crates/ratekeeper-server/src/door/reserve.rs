@@ -5,10 +5,12 @@
 //! late, is told `false`. A call that is answered by a problem changed nothing.
 
 use super::answer::{Answer, json};
+use super::check::DOOR;
 use super::field::{bad_field, cost, costs, needed, only, text};
-use super::question::{EXAMPLE, reservation};
+use super::question::{EXAMPLE, Question, reservation};
 use super::{body, written};
 use crate::app::App;
+use crate::observe::{Door, through};
 use crate::problem::Problem;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -40,10 +42,14 @@ struct Released {
 pub(super) async fn reserve(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let text = body::read(request, app.body_timeout).await?;
     let question = reservation(&app.limiter, written::parse(&text, EXAMPLE)?)?;
-    let reserved = question.reserve().await;
+    let Question { prepared, about } = question;
+    let reserved = through(Door::Check, prepared.reserve()).await;
     let reserved =
         reserved.map_err(|full| Problem::new(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
-    json(&Answer::new(&reserved).held(reserved.hold()))
+    let id = app
+        .refusals
+        .note(app.limiter.now(), DOOR, &reserved, || about.asked(&app.limiter, &reserved));
+    json(&Answer::new(&reserved, id.as_deref()).held(reserved.hold()))
 }
 
 pub(super) async fn settle(State(app): State<App>, request: Request) -> Result<Response, Problem> {

@@ -15,7 +15,7 @@ use ratekeeper::rule::file::Source;
 use ratekeeper::{Limiter, RedisConfig};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a server starts with.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) fn nothing(limiter: &Limiter) -> Release {
     Release {
         number: limiter.version(),
         source: Origin::Demo,
-        at: limiter.time().as_secs(),
+        at: limiter.now() / 1_000_000,
         by: None,
         change: "start".into(),
         rules: limiter.rules().len(),
@@ -52,6 +52,7 @@ fn empty(limiter: Limiter, ground: Ground, state: Option<State>, fleet: Option<F
         failures: AtomicU64::new(0),
         state,
         fleet,
+        observe: OnceLock::new(),
         stuck: AtomicBool::new(false),
     }
 }

@@ -251,13 +251,14 @@ fn a_cost_that_is_none_is_told_the_range() {
 /// Method: compare the help of the program and of each command.
 #[test]
 fn help_is_what_the_golden_files_say() {
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 7] = [
         (&["--help"], "help.txt"),
         (&["serve", "--help"], "help-serve.txt"),
         (&["check", "--help"], "help-check.txt"),
         (&["init", "--help"], "help-init.txt"),
         (&["validate", "--help"], "help-validate.txt"),
         (&["explain", "--help"], "help-explain.txt"),
+        (&["api-key", "new", "--help"], "help-api-key.txt"),
     ];
     for (args, golden) in table {
         let (text, code) = said(args);

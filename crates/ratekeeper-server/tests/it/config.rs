@@ -145,17 +145,16 @@ rules:
 #[test]
 fn what_is_not_served_yet_is_told() {
     let rules = "
-listen: {admin: '127.0.0.1:1', grpc: '127.0.0.1:2', resp: '127.0.0.1:3'}
+listen: {grpc: '127.0.0.1:2', resp: '127.0.0.1:3'}
 gateway: {listen: '127.0.0.1:4', routes: [{path: '/**', upstream: 'http://127.0.0.1:5'}]}
-admin: {token_file: admin.token}
 ";
     let folder = Folder::of(&[("rules.yaml", rules)]);
     let server = serve(&folder.path("rules.yaml"));
     let mut told = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..3 {
         told.push(server.err.recv_timeout(crate::wire::DEADLINE).expect("a line for each"));
     }
-    let fields = ["listen.admin", "listen.grpc", "listen.resp", "gateway", "admin"].into_iter();
+    let fields = ["listen.grpc", "listen.resp", "gateway"].into_iter();
     let text = "is read and checked, but this version does not serve it yet";
     let expected: Vec<_> = fields.map(|field| format!("warning: `{field}` {text}")).collect();
     assert_eq!(told, expected);

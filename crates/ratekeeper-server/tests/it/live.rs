@@ -87,7 +87,7 @@ pub(crate) fn says(program: &Program, words: &str) -> String {
 /// The time on a clock, so much later, as rule files write it.
 pub(crate) fn moment_of(clock: &ratekeeper::ManualClock, later: std::time::Duration) -> String {
     let limiter = ratekeeper::Limiter::memory().clock(clock).build();
-    let seconds = (limiter.time() + later).as_secs();
+    let seconds = limiter.now() / 1_000_000 + later.as_secs();
     let output = std::process::Command::new("date")
         .args(["-u", "-d", &format!("@{seconds}"), "+%Y-%m-%dT%H:%M:%SZ"])
         .output()

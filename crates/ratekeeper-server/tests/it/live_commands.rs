@@ -44,7 +44,7 @@ fn rules_are_handled_from_the_command_line() {
     assert!(
         code == Some(0)
             && first.starts_with("* 4 ")
-            && first.ends_with("restore  1 rule, release 2 again"),
+            && first.ends_with("restore  1 rule, release 2 again by write from 127.0.0.1"),
         "{out}"
     );
 

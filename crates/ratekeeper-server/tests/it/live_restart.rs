@@ -84,7 +84,7 @@ fn the_state_is_checked_at_the_start_and_holds_no_password() {
     ]);
     let text = String::from_utf8_lossy(&told.stderr).into_owned();
     assert_eq!(told.status.code(), Some(2), "{text}");
-    assert!(text.contains("`state_dir`") && text.contains("cannot be used"), "{text}");
+    assert!(text.contains("`state_dir`") && text.contains("cannot be made"), "{text}");
 
     let store = "store: \"redis://user:hunter2@127.0.0.1:1/0\"\nstate_dir: state\n";
     let folder = Folder::of(&[("r.yaml", &format!("{store}{}", daily(10)))]);

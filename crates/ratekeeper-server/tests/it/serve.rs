@@ -1,12 +1,14 @@
 //! The server among peers that are slow, many or gone, and when it is asked to stop.
 
+use crate::folder::Folder;
 use crate::golden::assert_golden;
 use crate::program::{self, Program};
 use crate::server::Server;
 use crate::wire::{check, connect, is_ended, read_reply, request, send};
 use ratekeeper_server::serve::Bounds;
-use std::io::{ErrorKind, Write};
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::time::Duration;
 
@@ -32,14 +34,50 @@ const IN_BODY: usize = 10;
 const IN_HEADER: usize = ALICE.len() + 10;
 
 /// Goal: a header that never ends holds no connection.
-/// Method: send half a header and wait for the end; beside it, idle connections end too.
+/// Method: send half a header, as the first of a connection and as a later one; beside it, connections on
+/// which nothing comes.
 #[test]
 fn a_header_that_does_not_come_ends_the_connection() {
-    let server = Server::with(Bounds { header: SHORT, ..Bounds::default() });
-    let mut slow = connect(server.address);
-    slow.write_all(b"POST /v1/check HTTP/1.1\r\nHost: te").expect("the connection is open");
+    let slow = |stream: &mut TcpStream| {
+        stream.write_all(b"POST /v1/check HTTP/1.1\r\nHost: lo").expect("the connection is open");
+    };
+    let server = Server::with(Bounds { header: SHORT, idle: LONG, ..Bounds::default() });
+    let mut first = connect(server.address);
+    slow(&mut first);
+    let mut later = connect(server.address);
+    later.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+    assert_eq!(read_reply(&mut later).status, 200);
+    slow(&mut later);
+    assert!(is_ended(&mut first) && is_ended(&mut later));
+    let server = Server::with(Bounds { header: LONG, idle: SHORT, ..Bounds::default() });
     let mut silent = connect(server.address);
-    assert!(is_ended(&mut slow) && is_ended(&mut silent));
+    let mut idle = connect(server.address);
+    idle.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+    assert_eq!(read_reply(&mut idle).status, 200);
+    assert!(is_ended(&mut silent) && is_ended(&mut idle));
+}
+
+/// Goal: who opens many connections keeps nobody else out, and has room again when some end.
+/// Method: as many as one address may have, one more, and one less.
+#[test]
+fn connections_of_one_address_are_bounded() {
+    let server = Server::with(Bounds { per_address: 3, ..Bounds::default() });
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+        assert_eq!(read_reply(stream).status, 200);
+    };
+    let mut open: Vec<TcpStream> = (0..3).map(|_| connect(server.address)).collect();
+    open.iter_mut().for_each(ask);
+    assert!(is_ended(&mut connect(server.address)), "the fourth is closed");
+    drop(open.pop());
+    let again = || {
+        let mut stream = connect(server.address);
+        let _ = stream.write_all(request("GET /livez", "", "").as_bytes());
+        let mut first = [0; 1];
+        stream.read_exact(&mut first).ok()
+    };
+    assert!(program::poll(again).is_some(), "there is room for another");
+    open.iter_mut().for_each(ask);
 }
 
 /// Goal: a body that never ends is answered with 408 and holds no connection.
@@ -91,7 +129,7 @@ fn a_header_that_is_too_large_is_refused_with_431() {
 fn connections_beyond_the_bound_wait_for_their_turn() {
     let server = Server::with(Bounds { connections: 2, ..Bounds::default() });
     let live = request("GET /livez", "", "");
-    let ask = |stream: &mut std::net::TcpStream| {
+    let ask = |stream: &mut TcpStream| {
         stream.write_all(live.as_bytes()).expect("the connection is open");
         read_reply(stream).status
     };
@@ -119,6 +157,8 @@ fn a_server_out_of_file_descriptors_goes_on() {
     let server = Program::start(shell);
 
     let crowd: Vec<_> = (0..40).map(|_| connect(server.address)).collect();
+    let low = server.err.recv_timeout(crate::wire::DEADLINE).expect("it warns at its start");
+    assert!(low.starts_with("warning: at most 32 files may be open"), "{low}");
     let warning = server.err.recv_timeout(crate::wire::DEADLINE).expect("it warns");
     assert!(warning.starts_with("warning: cannot accept connections"), "{warning}");
     let before = server.computed();
@@ -228,4 +268,63 @@ fn a_server_whose_output_is_closed_goes_on() {
     server.signal("TERM");
     let status = server.ended().expect("the program ends");
     assert_eq!(status.code(), Some(0));
+}
+
+/// Goal: what keys have used is used after a restart, by a signal in order or without any.
+/// Method: a key is spent; the program ends, and another starts in the same folder; a damaged file is told,
+/// set aside, and no reason not to start.
+#[test]
+fn a_restart_is_no_amnesty() {
+    let rules = "state_dir: state\nrules: [{id: api, limit: 2/day}]";
+    let folder = Folder::of(&[("rules.yaml", rules)]);
+    let start = || {
+        let mut command = program::command();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config", &folder.path("rules.yaml")]);
+        Program::start(command)
+    };
+    let spend = r#"{"rule":"api","key":"alice","cost":2}"#;
+    let mut server = start();
+    assert_eq!(check(server.address, spend).json()["allowed"], true);
+    server.signal("INT");
+    assert!(server.ended().expect("it ends").success());
+    let server = start();
+    assert_eq!(check(server.address, spend).json()["allowed"], false);
+    assert_eq!(check(server.address, &spend.replace("alice", "bob")).json()["allowed"], true);
+    // Without a signal it loses at most what came since the last write, of which bob is one.
+    let path = folder.as_path().join("state/memory.state");
+    let before = std::fs::metadata(&path).expect("it was written").len();
+    let grown = || std::fs::metadata(&path).is_ok_and(|file| file.len() > before).then_some(());
+    assert!(program::poll(grown).is_some(), "it is written from time to time");
+    drop(server);
+    let server = start();
+    assert_eq!(check(server.address, &spend.replace("alice", "bob")).json()["allowed"], false);
+    drop(server);
+    std::fs::write(&path, "something else").expect("the file is there");
+    let server = start();
+    let told = server.err.recv_timeout(crate::wire::DEADLINE).expect("it is told");
+    assert!(told.contains("memory.state: the saved state is of another version"), "{told}");
+    assert!(path.with_extension("damaged").exists() && !path.exists());
+    assert_eq!(check(server.address, spend).json()["allowed"], true);
+}
+
+/// Goal: a service manager is told that the server is ready, that it is well, and that it stops.
+/// Method: a socket of the test's in the environment, with a watchdog.
+#[test]
+fn a_service_manager_is_told() {
+    let folder = Folder::of(&[]);
+    let socket = UnixDatagram::bind(folder.path("notify")).expect("the folder is there");
+    socket.set_read_timeout(Some(crate::wire::DEADLINE)).expect("a timeout can be set");
+    let mut command = program::command();
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", folder.path("notify")).env("WATCHDOG_USEC", "100000");
+    let server = Program::start(command);
+    let next = || {
+        let mut text = [0; 64];
+        let length = socket.recv(&mut text).expect("something is told before the deadline");
+        String::from_utf8_lossy(&text[..length]).into_owned()
+    };
+    assert_eq!(next(), "READY=1");
+    assert_eq!((next(), next()), ("WATCHDOG=1".into(), "WATCHDOG=1".into()));
+    server.signal("INT");
+    assert!((0..100).map(|_| next()).any(|text| text == "STOPPING=1"));
 }

@@ -5,10 +5,14 @@
 use ratekeeper::limiter::{Builder, HOLD_TIME, HOLDS_MAX};
 use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
+use ratekeeper_server::admin::Admin;
 use ratekeeper_server::app::App;
+use ratekeeper_server::life::Phase;
+use ratekeeper_server::observe::Observe;
 use ratekeeper_server::serve::{Bounds, run};
 use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -68,10 +72,28 @@ impl Server {
         Server::of(builder, Holds::default(), Bounds::default())
     }
 
+    /// With the demo rules, administered by these.
+    pub(crate) fn administered(admin: Admin) -> Server {
+        let rules = demo::rules(Limiter::memory()).expect("the demo rules are rules");
+        Server::set_up(rules, Holds::default(), Bounds::default(), |app| App { admin, ..app })
+    }
+
     /// With rules of its own.
     pub(crate) fn of(builder: Builder, holds: Holds, bounds: Bounds) -> Server {
+        Server::set_up(builder, holds, bounds, |app| app)
+    }
+
+    /// With rules of its own, and whatever else is set up.
+    pub(crate) fn set_up(
+        builder: Builder,
+        holds: Holds,
+        bounds: Bounds,
+        set_up: impl FnOnce(App) -> App,
+    ) -> Server {
         let clock = ManualClock::new();
-        let limiter = builder.clock(&clock).holds(holds.0, holds.1).build();
+        let observe = Arc::<Observe>::default();
+        let builder = builder.clock(&clock).holds(holds.0, holds.1);
+        let limiter = builder.observer(observe.observer()).build();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -80,10 +102,13 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
+        let app = App::new(limiter, bounds.body).observed(observe);
+        let life = app.life.clone();
+        let app = door::router(set_up(app));
         let thread = std::thread::spawn(move || {
-            let app = door::router(App::new(limiter, bounds.body));
-            runtime.block_on(run(listener, app, bounds, async {
+            runtime.block_on(run(listener, app, bounds, |_| false, async {
                 let _ = stopped.await;
+                life.go(Phase::Stopping);
             }));
         });
         Server { address, clock, stop: Some(stop), thread: Some(thread) }

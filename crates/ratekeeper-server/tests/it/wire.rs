@@ -41,7 +41,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 /// The bytes of a request with a body, its `fields` each ending in CR LF.
 pub(crate) fn request(line: &str, fields: &str, body: &str) -> String {
     let length = body.len();
-    format!("{line} HTTP/1.1\r\nHost: test\r\n{fields}Content-Length: {length}\r\n\r\n{body}")
+    format!("{line} HTTP/1.1\r\nHost: localhost\r\n{fields}Content-Length: {length}\r\n\r\n{body}")
 }
 
 /// Sends bytes on a new connection and reads one answer.
@@ -64,6 +64,22 @@ pub(crate) fn post(address: SocketAddr, path: &str, body: &str) -> Reply {
 
 /// Reads one answer of known length.
 pub(crate) fn read_reply(stream: &mut TcpStream) -> Reply {
+    let (mut reply, mut bytes) = read_start(stream);
+    let length = reply.field("content-length").map_or(0, |value| value.parse().expect("a length"));
+    while bytes.len() < length {
+        read_some(stream, &mut bytes);
+    }
+    reply.body = String::from_utf8(bytes).expect("the body is text");
+    reply
+}
+
+/// Reads the answer to a HEAD, which has no body.
+pub(crate) fn read_head(stream: &mut TcpStream) -> Reply {
+    read_start(stream).0
+}
+
+/// Reads the head of an answer, and what came of its body.
+fn read_start(stream: &mut TcpStream) -> (Reply, Vec<u8>) {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -73,13 +89,7 @@ pub(crate) fn read_reply(stream: &mut TcpStream) -> Reply {
     };
     let head = String::from_utf8(bytes[..head_end].to_vec()).expect("the head is text");
     let status = head.get(9..12).and_then(|code| code.parse().ok()).expect("there is a status");
-    let mut reply = Reply { status, head, body: String::new() };
-    let length = reply.field("content-length").map_or(0, |value| value.parse().expect("a length"));
-    while bytes.len() < head_end + 4 + length {
-        read_some(stream, &mut bytes);
-    }
-    reply.body = String::from_utf8(bytes.split_off(head_end + 4)).expect("the body is text");
-    reply
+    (Reply { status, head, body: String::new() }, bytes.split_off(head_end + 4))
 }
 
 fn read_some(stream: &mut TcpStream, bytes: &mut Vec<u8>) {

@@ -60,8 +60,11 @@ impl Node {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let kind = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-        write!(stream, "{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{kind}\r\n{body}")
-            .unwrap();
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{kind}\r\n{body}"
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

@@ -3,6 +3,7 @@
 //! Invariant: every fault is found by `verify` within four seconds, and told with the place, the fault
 //! and the repair, but never with the password.
 
+mod canary;
 mod eviction;
 mod heartbeats;
 mod login;

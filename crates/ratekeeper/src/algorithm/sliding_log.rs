@@ -242,6 +242,21 @@ impl Log {
         }
     }
 
+    /// A log of these times and costs, oldest first. Those that are out of order, or of no cost, are left
+    /// out.
+    pub fn of(entries: impl IntoIterator<Item = (u64, u64)>) -> Log {
+        let mut log = Log::default();
+        for (at, cost) in entries {
+            let in_order =
+                log.newest().is_none_or(|newest| newest <= at) && at < 1 << (64 - COST_BITS);
+            if in_order && (1..=ENTRY_MAX).contains(&cost) {
+                log.entries.push_back(Entry::new(at, cost));
+                log.units += cost;
+            }
+        }
+        log
+    }
+
     /// When the newest entry was made.
     pub fn newest(&self) -> Option<u64> {
         self.entries.back().map(|entry| entry.at())

@@ -151,6 +151,10 @@ pub(super) struct Trusted {
 }
 
 impl Trusted {
+    pub(super) fn is_empty(&self) -> bool {
+        self.v4.is_empty() && self.v6.is_empty()
+    }
+
     /// Whether an address, IPv4 in its own form, is in one of them.
     pub(super) fn contains(&self, address: IpAddr) -> bool {
         match address {

@@ -9,6 +9,7 @@ mod far;
 mod line;
 mod prepared;
 mod reserve;
+mod unheld;
 
 pub use prepared::Prepared;
 
@@ -147,7 +148,7 @@ impl Inner {
     /// Decides what most requests are: one look at one bucket, and nothing to hold.
     fn admit_one(&self, Asked { rule, who, cost }: &Asked, sheet: Sheet) -> Admission {
         let decision = self.charge_at(self.clock.now(), rule, who.local, *cost);
-        self.observe(rule, &decision, *cost);
+        self.observe(rule, who.local, &decision, *cost);
         let result = RuleResult::new(&rule.label, &[decision]);
         let decisions = Decisions::new(Few::One(result), sheet.version);
         Admission { decisions, forms: sheet.forms, holds: Vec::new() }
@@ -155,8 +156,11 @@ impl Inner {
 
     /// Decides a request that waits for nothing.
     fn admit_now(self: &Arc<Self>, selected: Selected, sheet: Sheet, way: Way) -> Admission {
-        let Selected { enforced, shadow, slots, closed } = selected;
+        let Selected { enforced, shadow, slots, closed, looks } = selected;
         if closed {
+            if !looks {
+                self.observe_closed(&slots);
+            }
             return Admission::closed(&slots, sheet);
         }
         let mut holds = Vec::new();

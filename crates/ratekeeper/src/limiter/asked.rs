@@ -19,6 +19,8 @@ pub(super) struct Compiled {
     pub(super) plain: bool,
     pub(super) limits: Box<[Limit]>,
     pub(super) manner: Manner,
+    /// The same without its concurrency limits, if it has some, and others beside them.
+    pub(super) rates: Option<Arc<Compiled>>,
     /// What this server may admit by itself while the shared store is away.
     #[cfg(feature = "redis")]
     pub(super) share: Share,
@@ -41,6 +43,15 @@ impl Compiled {
     /// Whether it takes one look at one bucket, and nothing after it.
     pub(super) fn is_simple(&self) -> bool {
         self.plain && self.meters.len() == 1 && !self.manner.after.is_needed()
+    }
+
+    /// The same without its concurrency limits, for doors that are not told when a request has ended;
+    /// `None` if nothing is left of it.
+    pub(super) fn without_permits(self: &Arc<Self>) -> Option<&Arc<Compiled>> {
+        match self.meters.iter().any(|meter| meter.hold().is_some()) {
+            true => self.rates.as_ref(),
+            false => Some(self),
+        }
     }
 
     /// A charge for each limit.

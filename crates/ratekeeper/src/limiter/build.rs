@@ -4,6 +4,7 @@ use super::holds::{HOLD_TIME, HOLDS_MAX, Holds};
 use super::leases::Leases;
 use super::queue::Queues;
 use super::release::Release;
+use super::saved::Saved;
 #[cfg(feature = "redis")]
 use super::shared::Shared;
 use super::switches::Switches;
@@ -30,6 +31,7 @@ pub struct Builder {
     clock: Clock,
     observer: Option<Box<dyn Observer>>,
     holds: (usize, Duration),
+    saved: Option<Saved>,
     #[cfg(feature = "redis")]
     shared: Option<crate::RedisConfig>,
 }
@@ -42,6 +44,7 @@ impl Default for Builder {
             clock: Clock::system(),
             observer: None,
             holds: (HOLDS_MAX, HOLD_TIME),
+            saved: None,
             #[cfg(feature = "redis")]
             shared: None,
         }
@@ -93,6 +96,12 @@ impl Builder {
         self
     }
 
+    /// Goes on from a state that was [saved](Limiter::save). A shared store has its own.
+    pub fn saved(mut self, saved: Saved) -> Builder {
+        self.saved = Some(saved);
+        self
+    }
+
     /// Takes the time from a clock that is moved by hand, for tests.
     pub fn clock(mut self, clock: &ManualClock) -> Builder {
         self.clock = Clock::Manual(clock.clone());
@@ -137,12 +146,13 @@ impl Builder {
 
     /// The limiter.
     pub fn build(self) -> Limiter {
+        let own = || self.saved.as_ref().map_or_else(Secret::default, Saved::secret);
         #[cfg(not(feature = "redis"))]
-        let secret = Secret::default();
+        let secret = own();
         #[cfg(feature = "redis")]
         let secret = match &self.shared {
             Some(config) => Secret::of_fleet(config.key_secret.as_deref()),
-            None => Secret::default(),
+            None => own(),
         };
         let release = Release::new(&secret, self.set, 1, None);
         #[cfg(feature = "redis")]
@@ -151,6 +161,14 @@ impl Builder {
             Shared::new(config, given_time)
         });
         let (store, leases) = (Memory::new(self.keys), Leases::new(self.keys.max(1)));
+        #[cfg(feature = "redis")]
+        let saved = self.saved.filter(|_| shared.is_none());
+        #[cfg(not(feature = "redis"))]
+        let saved = self.saved;
+        let now = self.clock.now();
+        for kept in saved.into_iter().flat_map(|saved| saved.buckets) {
+            store.take_in(now, kept);
+        }
         let inner = Inner {
             rules: ArcSwap::from_pointee(release),
             switches: ArcSwap::from_pointee(Switches::new()),

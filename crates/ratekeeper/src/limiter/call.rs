@@ -245,7 +245,7 @@ async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Asked) -> Deci
     let rules = std::slice::from_ref(&asked);
     let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
     let decision = Decision::together(&admitted.decisions);
-    limiter.observe(&asked.rule, &decision, asked.cost);
+    limiter.observe(&asked.rule, asked.who.local, &decision, asked.cost);
     decision
 }
 

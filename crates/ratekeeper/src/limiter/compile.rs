@@ -69,6 +69,10 @@ pub(super) fn compile(
     limits: &[Limit],
     manner: &Manner,
 ) -> Compiled {
+    let gives_permits = |limit: &&Limit| limit.hold().is_some();
+    let rates: Vec<Limit> = limits.iter().filter(|limit| !gives_permits(limit)).copied().collect();
+    let some = (1..limits.len()).contains(&rates.len());
+    let rates = some.then(|| Arc::new(compile(secret, name, &rates, manner)));
     let meters = meters(secret, name, limits);
     let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
     let public = manner.public.as_ref().unwrap_or(name);
@@ -80,6 +84,7 @@ pub(super) fn compile(
         plain,
         limits: limits.into(),
         manner: manner.clone(),
+        rates,
         #[cfg(feature = "redis")]
         share: Share::default(),
     }
@@ -95,6 +100,9 @@ impl Compiled {
             if let Some(other) = same.and_then(|number| former.meters.get(number)) {
                 meter.follow(other, now);
             }
+        }
+        if let Some(rates) = self.rates.as_mut().and_then(Arc::get_mut) {
+            rates.follow(former, now);
         }
     }
 }

@@ -76,9 +76,14 @@ impl Limiter {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// The time, in microseconds since the epoch.
-    #[cfg(feature = "tower")]
-    pub(crate) fn now(&self) -> u64 {
+    /// Whether this peer's word about whom it speaks for is taken; see
+    /// [`Identity::trusted_proxies`](crate::Identity::trusted_proxies).
+    pub fn trusts(&self, peer: IpAddr) -> bool {
+        self.0.rules.load().identity.trusts(peer)
+    }
+
+    /// The time by which it decides, in microseconds since the epoch.
+    pub fn now(&self) -> u64 {
         self.0.clock.now()
     }
 }

@@ -89,6 +89,18 @@ impl Limiter {
         Ok(explanation)
     }
 
+    /// The parts of the key under which a rule counts a request; `None` if there is no such rule, or it
+    /// does not count that request.
+    pub fn key_of(&self, rule: &str, request: &Request<'_>) -> Option<Vec<String>> {
+        let release = self.0.rules.load();
+        let view = View::new(&self.0, &release, request, ANYONE).ok()?;
+        let entry = release.find(rule)?;
+        let found = entry.at(0, view.host.as_deref(), view.path.as_ref())?;
+        let route = found.pattern.and_then(|own| entry.spec.matches.paths.get(own as usize));
+        let parts = view.key(entry, route).ok()??.parts();
+        Some(parts.into_iter().map(|(_, value)| value).collect())
+    }
+
     fn explain_rules(&self, request: &Request<'_>) -> Result<(Explanation, Vec<Look>), Rejected> {
         let release = self.0.rules.load();
         let view = View::new(&self.0, &release, request, ANYONE)?;

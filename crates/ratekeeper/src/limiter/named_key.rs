@@ -94,11 +94,13 @@ impl Limiter {
         cost: u64,
     ) -> Result<Prepared, AskError> {
         let release = self.0.rules.load();
-        let (entry, key) = named(&release, name, key)?;
-        let mut selected = Selected::default();
+        let parts = key;
+        let (entry, key) = named(&release, name, parts)?;
+        let mut selected = Selected { looks: cost == 0, ..Selected::default() };
         let rollout = self.0.switched(name).unwrap_or(entry.spec.rollout);
         if rollout != Rollout::Off {
             let (who, tier) = (self.0.secret.who(&key), release.tier(tier));
+            self.0.meet(name, &who, &|| parts.iter().map(|&part| part.to_owned()).collect());
             let applies = match entry.limits_of(&who, tier, self.0.clock.now()) {
                 Some(rule) => Applies::Limits { rule, trial: entry.tried(tier), who, cost },
                 None => Applies::Closed,

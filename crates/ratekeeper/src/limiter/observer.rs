@@ -2,9 +2,12 @@
 //!
 //! Invariant: an observer is told once of each decision that charged or refused, and of no peek.
 
+use super::select::Slot;
 use super::{Compiled, Inner};
 use crate::decision::Decision;
 use crate::diagnosis::Diagnosis;
+use crate::key::Who;
+use std::time::Duration;
 
 /// Is told of every decision; for metrics. Called on the caller's thread: be quick.
 pub trait Observer: Send + Sync + 'static {
@@ -14,6 +17,20 @@ pub trait Observer: Send + Sync + 'static {
     /// A rule in shadow said what it would have decided.
     fn shadowed(&self, rule: &str, decision: &Decision) {
         let _ = (rule, decision);
+    }
+
+    /// Both of these, with all that is known of the decision. Who implements it is told nothing else.
+    fn observed(&self, observed: &Observed<'_>) {
+        match observed.shadow {
+            true => self.shadowed(observed.rule, observed.decision),
+            false => self.decided(observed.rule, observed.decision),
+        }
+    }
+
+    /// A key is about to be counted under a rule; `key` writes its parts down, which nobody keeps but
+    /// who asks for them.
+    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<String>) {
+        let _ = (rule, who, key);
     }
 
     /// Something about the set-up is most likely not meant; told once. Printed, unless said.
@@ -26,20 +43,64 @@ pub trait Observer: Send + Sync + 'static {
     fn store_failed(&self, error: &crate::StoreError) {
         let _ = error;
     }
+
+    /// The shared store answered a charge, after so long.
+    fn store_answered(&self, took: Duration) {
+        let _ = took;
+    }
+}
+
+/// A decision of one rule, as an observer sees it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Observed<'a> {
+    /// The rule's id. That of limits on trial is followed by ` trial`.
+    pub rule: &'a str,
+    /// The keyed hash of who is counted; `None` where a rule lets nobody pass, whoever it is.
+    pub who: Option<u64>,
+    /// What was decided.
+    pub decision: &'a Decision,
+    /// Whether the rule is in shadow, and only says so.
+    pub shadow: bool,
 }
 
 impl Inner {
     #[inline]
-    pub(super) fn observe(&self, rule: &Compiled, decision: &Decision, cost: u64) {
+    pub(super) fn observe(&self, rule: &Compiled, who: u64, decision: &Decision, cost: u64) {
+        self.observe_as(rule, who, decision, cost, false);
+    }
+
+    /// The same of a rule that may be in shadow.
+    #[inline]
+    pub(super) fn observe_as(
+        &self,
+        rule: &Compiled,
+        who: u64,
+        decision: &Decision,
+        cost: u64,
+        shadow: bool,
+    ) {
         if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
-            observer.decided(rule.id(), decision);
+            observer.observed(&Observed { rule: rule.id(), who: Some(who), decision, shadow });
         }
     }
 
-    /// The same of a rule in shadow.
-    pub(super) fn observe_shadow(&self, rule: &Compiled, decision: &Decision, cost: u64) {
-        if let Some(observer) = self.observer.as_ref().filter(|_| cost > 0) {
-            observer.shadowed(rule.id(), decision);
+    /// The same of rules that let nobody pass, and refused a request.
+    pub(super) fn observe_closed(&self, slots: &[Slot]) {
+        let Some(observer) = &self.observer else { return };
+        for slot in slots {
+            if let Slot::Closed(label, false) = slot {
+                let (rule, decision) = (&*label.id, &Decision::CLOSED);
+                observer.observed(&Observed { rule, who: None, decision, shadow: false });
+            }
+        }
+    }
+
+    /// Tells of a key that is about to be counted.
+    #[inline]
+    pub(super) fn meet(&self, rule: &str, who: &Who, key: &dyn Fn() -> Vec<String>) {
+        if let Some(observer) = &self.observer {
+            observer.met(rule, who.local, key);
         }
     }
 }

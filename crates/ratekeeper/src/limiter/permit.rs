@@ -63,7 +63,7 @@ impl<'a> Acquire<'a> {
             }
         };
         let permit = Permit { limiter: Handle::Borrowed(limiter), decision, held };
-        limiter.observe(rule, &decision, cost);
+        limiter.observe(rule, who.local, &decision, cost);
         permit
     }
 
@@ -81,7 +81,7 @@ impl<'a> Acquire<'a> {
         let taken = decision.is_allowed() && cost > 0;
         let held = if taken { Held::One(charge.bucket(), cost) } else { Held::Nothing };
         let permit = Permit { limiter: Handle::Borrowed(limiter), decision, held };
-        limiter.observe(rule, &decision, cost);
+        limiter.observe(rule, fingerprint, &decision, cost);
         permit
     }
 
@@ -93,7 +93,7 @@ impl<'a> Acquire<'a> {
         let decision = Decision::together(&admitted.decisions);
         let held = Held::Several(held(&charges, &admitted.receipts));
         let permit = Permit { limiter: Handle::Borrowed(limiter), decision, held };
-        limiter.observe(rule, &decision, cost);
+        limiter.observe(rule, fingerprint, &decision, cost);
         permit
     }
 }

@@ -5,7 +5,7 @@
 
 mod found;
 
-use super::compile::{After, Manner, compile};
+use super::compile::{After, Manner, OnStoreFailure, compile};
 use super::select::ANYONE;
 use super::{Compiled, Limiter};
 use crate::decision::Label;
@@ -110,6 +110,12 @@ impl Release {
 
     pub(super) fn find(&self, name: &str) -> Option<&Entry> {
         self.names.get(name).map(|number| &self.entries[*number as usize])
+    }
+
+    /// Whether a rule refuses while the shared store is away.
+    pub(super) fn refuses_without_store(&self) -> bool {
+        let denies = |spec: &RuleSpec| spec.on_store_failure == OnStoreFailure::Deny;
+        self.entries.iter().any(|Entry { spec, .. }| denies(spec) && spec.scope == Scope::Fleet)
     }
 
     /// The number of a tier; that of the first if there is none of this name.

@@ -4,6 +4,7 @@
 
 mod find;
 mod parts;
+mod unheld;
 mod why;
 
 pub(super) use why::Why;
@@ -37,6 +38,8 @@ pub(super) struct View<'r> {
     pub(super) host: Option<Cow<'r, str>>,
     /// What is counted by where a rule leaves it to the door.
     given: &'r [KeyKind],
+    /// Whether whoever asks can give permits back.
+    permits: bool,
 }
 
 /// What is charged for a request.
@@ -48,6 +51,8 @@ pub(super) struct Selected {
     pub(super) slots: Vec<Slot>,
     /// Whether a rule that is enforced lets nobody pass.
     pub(super) closed: bool,
+    /// Whether it only looks, and takes nothing.
+    pub(super) looks: bool,
 }
 
 /// One rule that applies.
@@ -125,12 +130,13 @@ impl<'r> View<'r> {
         };
         let (caller, host) =
             (Caller::new(&release.identity, request), request.host.map(canonical_host));
-        Ok(View { limiter, release, request, caller, path, host, given })
+        Ok(View { limiter, release, request, caller, path, host, given, permits: true })
     }
 
     /// What is charged.
     pub(super) fn select(&self) -> Result<Selected, Rejected> {
-        let mut selected = Selected::default();
+        let looks = self.request.cost == Some(0);
+        let mut selected = Selected { looks, ..Selected::default() };
         if self.is_exempt()? {
             return Ok(selected);
         }
@@ -147,7 +153,10 @@ impl<'r> View<'r> {
             Err(Why::Rejected(rejected)) if self.may_refuse(entry) => return Err(rejected),
             Err(_) => return Ok(()),
         };
-        selected.add(entry, applies, shadow);
+        let applies = if self.permits { Some(applies) } else { applies.without_permits() };
+        if let Some(applies) = applies {
+            selected.add(entry, applies, shadow);
+        }
         Ok(())
     }
 
@@ -182,6 +191,7 @@ impl<'r> View<'r> {
         };
         let shadow = is_shadow(rollout, &spec.id, key.as_bytes());
         let who = self.limiter.secret.who(key.as_bytes());
+        self.limiter.meet(&spec.id, &who, &|| key.values());
         let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
         // Most rules have no overrides, and need no clock for them.
         let rule = match entry.overrides.is_empty() {

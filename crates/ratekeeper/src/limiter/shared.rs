@@ -29,6 +29,7 @@ use nodes::Nodes;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) struct Shared {
     pub(super) redis: Redis,
@@ -153,6 +154,7 @@ impl Inner {
         let taken = Taken { id: id.get(), record, given: self.clock.now(), hold_most };
         let under_way = longest.map(|_| UnderWay { limiter: self, id: id.get(), rules });
         let charged = shared.redis.charge(&asks, taken).await;
+        self.tell_time(taken.given, charged.is_ok());
         // What took too long, or was lost, may have been carried out.
         let unknown = |error: &StoreError| error.class().policy().retry == Again::Unsent;
         if !charged.as_ref().is_err_and(unknown) {
@@ -232,6 +234,14 @@ impl Inner {
             if warm.is_refused() && warm.remaining() > 0 {
                 let _ = self.store.charge(now, &charge.for_units(warm.remaining()));
             }
+        }
+    }
+
+    /// Tells the observer how long the store took.
+    fn tell_time(&self, start: u64, answered: bool) {
+        if let Some(observer) = self.observer.as_ref().filter(|_| answered) {
+            let took = self.clock.now().saturating_sub(start);
+            observer.store_answered(Duration::from_micros(took));
         }
     }
 

@@ -227,7 +227,8 @@ impl Future for Waiting<'_> {
             #[cfg(not(feature = "redis"))]
             let decision = this.ask(waker);
             if let Some(decision) = decision.or(this.admitted()) {
-                limiter.observe(&this.wait.rule.rule, &decision, this.wait.cost);
+                let Wait { rule, who, cost, .. } = &this.wait;
+                limiter.observe(&rule.rule, who.local, &decision, *cost);
             }
             if let Some(decision) = decision {
                 return Poll::Ready(decision);

@@ -84,6 +84,11 @@ fn tag(kind: &KeyKind) -> (u8, &str) {
 }
 
 impl KeyBytes {
+    /// The values of its parts, for people.
+    pub(crate) fn values(&self) -> Vec<String> {
+        self.parts().into_iter().map(|(_, value)| value).collect()
+    }
+
     /// The parts as people read them: what each is, and its value.
     pub(crate) fn parts(&self) -> Vec<(String, String)> {
         let (mut rest, mut parts) = (self.as_bytes(), Vec::new());

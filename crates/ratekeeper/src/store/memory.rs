@@ -11,6 +11,7 @@ mod arrivals;
 mod back;
 mod budget;
 mod former;
+mod kept;
 mod line;
 mod logs;
 mod place;
@@ -18,6 +19,8 @@ mod several;
 mod shard;
 mod slots;
 mod words;
+
+pub(crate) use kept::Kept;
 
 use super::{Charge, Meter, Receipt};
 use crate::algorithm::bucket::Arrival;
@@ -78,6 +81,8 @@ pub(crate) struct Memory {
     /// Where to look next for a bucket to let go, when a newcomer's own shard has none.
     relief: AtomicUsize,
     formers: Formers,
+    /// Keys at most.
+    most: u64,
 }
 
 /// What the memory store holds and has done.
@@ -85,6 +90,8 @@ pub(crate) struct Memory {
 pub struct MemoryStats {
     /// Keys held at present, those that are whole again but not yet reclaimed included.
     pub keys: u64,
+    /// Keys held at most; a sliding log takes the room of several.
+    pub most: u64,
     /// Bytes of the tables and logs.
     pub bytes: u64,
     /// Keys created since the start.
@@ -109,7 +116,8 @@ impl Memory {
         let shards = own.chain([shared]).map(Padded).collect();
         let shift = 64 - count.trailing_zeros();
         let (overflowed, relief) = (AtomicU64::new(0), AtomicUsize::new(0));
-        Memory { shards, shift, overflowed, relief, formers: Formers::default() }
+        let (formers, most) = (Formers::default(), keys as u64);
+        Memory { shards, shift, overflowed, relief, formers, most }
     }
 
     /// Charges one bucket.
@@ -218,9 +226,15 @@ impl Memory {
         self.shard(charge).remove(charge);
     }
 
+    /// The entries of a log that count, oldest first.
+    pub(crate) fn entries(&self, now: u64, charge: &Charge<'_>) -> Vec<(u64, u64)> {
+        self.shard(charge).book().logs.entries(charge.bucket, now, charge.meter.log_period())
+    }
+
+    /// What it holds, and what it has done.
     pub(crate) fn stats(&self) -> MemoryStats {
         let overflowed = self.overflowed.load(Ordering::Relaxed);
-        let mut sum = MemoryStats { overflowed, ..MemoryStats::default() };
+        let mut sum = MemoryStats { overflowed, most: self.most, ..MemoryStats::default() };
         self.shards.iter().for_each(|shard| shard.0.add_stats(&mut sum));
         sum
     }

@@ -20,6 +20,7 @@ mod sentinel;
 #[cfg(feature = "redis-tls")]
 mod tls;
 mod topology;
+mod usage;
 mod verify;
 
 pub(crate) use ask::Back;
@@ -29,6 +30,7 @@ pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
 pub(crate) use name::{Held, Tag};
 pub(crate) use records::Record;
+pub use usage::StoreUsage;
 
 use super::{Charge, Receipt};
 use crate::algorithm::{NOW_MAX, Retry};

@@ -5,6 +5,7 @@
 mod cap;
 mod isolation;
 mod races;
+mod saved;
 
 use ratekeeper::{Algorithm, Limit, LimitBuilder, Limiter, ManualClock, Rule};
 use std::sync::Barrier;

@@ -21,6 +21,7 @@ mod rollout;
 mod several;
 mod switches;
 mod tiers;
+mod unheld;
 #[cfg(feature = "cel")]
 mod when;
 

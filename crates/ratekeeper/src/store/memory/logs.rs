@@ -3,6 +3,7 @@
 //! Invariant: `weight` is the sum over all logs of 1 and 1 for every 16 bytes of entries, so that a
 //! log counts against the store's cap like the slots that would fit its place.
 
+use super::kept::Kept as Stored;
 use super::words::Settle;
 use crate::algorithm::Verdict;
 use crate::algorithm::sliding_log::{Log, SlidingLog};
@@ -61,6 +62,12 @@ impl Logs {
 
     pub(super) fn contains(&self, bucket: u64) -> bool {
         self.kept.contains_key(&bucket)
+    }
+
+    /// The entries of a log that count, oldest first.
+    pub(super) fn entries(&self, bucket: u64, now: u64, period: Option<u64>) -> Vec<(u64, u64)> {
+        let entries = self.kept.get(&bucket).into_iter().flat_map(|kept| kept.log.entries());
+        entries.filter(|(at, _)| now.saturating_sub(*at) < period.unwrap_or(0)).collect()
     }
 
     pub(super) fn check(
@@ -163,6 +170,33 @@ impl Logs {
         // Pruning keeps the space that it empties; entries of an excess may take some.
         self.weight = self.weight + kept.weight() - before;
         verdict
+    }
+
+    /// Hands over every log that is not whole yet.
+    pub(super) fn each_kept(&self, now: u64, each: &mut impl FnMut(Stored)) {
+        for (bucket, Kept { log, whole_at, spent }) in &self.kept {
+            if *whole_at > now {
+                let (bucket, spent, whole_at) = (*bucket, *spent, *whole_at);
+                each(Stored::Log { bucket, spent, whole_at, entries: log.entries().collect() });
+            }
+        }
+    }
+
+    /// Takes a log in, if there is none of its name and `take` finds room for what it weighs.
+    pub(super) fn take_in(
+        &mut self,
+        bucket: u64,
+        (log, whole_at, spent): (Log, u64, bool),
+        take: impl FnOnce(usize) -> bool,
+    ) -> bool {
+        let kept = Kept { log, whole_at, spent };
+        let weight = kept.weight();
+        if self.kept.contains_key(&bucket) || !take(weight) {
+            return false;
+        }
+        self.weight += weight;
+        self.kept.insert(bucket, kept);
+        true
     }
 
     /// When the newest entry was made.

@@ -28,7 +28,7 @@ pub(super) struct Count(pub(super) usize);
 
 impl Count {
     /// One more, and as many fewer as adding it dropped.
-    fn grow(&mut self, add: impl FnOnce(usize) -> usize) -> usize {
+    pub(super) fn grow(&mut self, add: impl FnOnce(usize) -> usize) -> usize {
         let dropped = add(self.0);
         self.0 = self.0 + 1 - dropped;
         dropped

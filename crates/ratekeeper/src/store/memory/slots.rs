@@ -231,6 +231,11 @@ impl<const N: usize, const S: usize> Slots<N, S> {
         Some(&self.pages.get()?.get(index / PAGE)?.get()?[index % PAGE])
     }
 
+    /// The line of this number, if there are so many.
+    pub(super) fn line_in_use(&self, index: usize) -> Option<&Line<N, S>> {
+        self.line(index).filter(|_| index < self.lines())
+    }
+
     #[inline]
     fn lines(&self) -> usize {
         self.lines.load(Ordering::Acquire)

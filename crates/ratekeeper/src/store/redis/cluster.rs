@@ -89,6 +89,11 @@ impl Cluster {
         Err(known.unwrap_or_else(|| self.error("no server is known to have the slot")))
     }
 
+    /// Whether calls to any server that has slots are not made for now.
+    pub(super) fn is_open(&self) -> bool {
+        lock(&self.map).slots.iter().flatten().any(|link| link.is_open())
+    }
+
     /// Every server that has slots.
     pub(super) async fn links(
         self: &Arc<Self>,

@@ -78,6 +78,14 @@ impl Topology {
         }
     }
 
+    /// Whether calls to any of the servers are not made for now.
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Topology::One(link) => link.is_open(),
+            Topology::Cluster(cluster) => cluster.is_open(),
+        }
+    }
+
     async fn link(&self, tag: Tag, deadline: Instant) -> Result<Arc<Link>, StoreError> {
         match self {
             Topology::One(link) => Ok(Arc::clone(link)),

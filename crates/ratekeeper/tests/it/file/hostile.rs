@@ -76,9 +76,9 @@ fn values_are_bounded() {
 fn paths_are_bounded_through_aliases() {
     let file = |rules: usize| {
         let paths: String = (0..1_000).map(|n| format!("/{n},")).collect();
-        let rule = |n: usize| format!("  - {{id: r{n}, match: {{path: *p}}, limit: 1/s}}\n");
+        let rule = |n: usize| format!("  - {{id: r{n}, match: {{path: *p}}, limit: 1/day}}\n");
         let rest: String = (1..rules).map(rule).collect();
-        format!("rules:\n  - {{id: a, match: {{path: &p [{paths}]}}, limit: 1/s}}\n{rest}")
+        format!("rules:\n  - {{id: a, match: {{path: &p [{paths}]}}, limit: 1/day}}\n{rest}")
     };
     assert_eq!(good(&file(500)).rules.rules.len(), 500);
     assert!(refused(&file(501)).contains("more than 500000 paths, each use of an alias counted"));

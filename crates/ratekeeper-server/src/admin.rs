@@ -1,0 +1,99 @@
+//! Administration: who may look at a running server, and who may change it.
+//!
+//! Invariant: nobody changes anything without a token, except from this machine where none was set; a page
+//! of another site never does. Every change, and every attempt at one, is a line in the log.
+
+mod guard;
+mod keys;
+mod token;
+mod why;
+
+pub use token::{TOKEN_BYTES_MIN, TokenError, Tokens};
+
+use crate::app::App;
+use crate::door;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use ratekeeper::Limiter;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Wrong tokens from one address, before it has to wait.
+const FAILURES: &str = "20/minute";
+
+/// Addresses whose wrong tokens are remembered.
+const ADDRESSES_MAX: usize = 10_000;
+
+/// Who may administer.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    access: Access,
+    /// Counts wrong tokens by address.
+    failures: Option<Limiter>,
+}
+
+#[derive(Clone, Debug)]
+enum Access {
+    /// Whoever is on this machine: nobody else can reach the listener.
+    Local,
+    /// Whoever has a token.
+    Tokens(Arc<Tokens>),
+    /// Nobody: the listener can be reached from elsewhere, and there is no token.
+    Closed,
+}
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Look.
+    Read,
+    /// Look and change.
+    Write,
+}
+
+impl Role {
+    const fn name(self) -> &'static str {
+        match self {
+            Role::Read => "read",
+            Role::Write => "write",
+        }
+    }
+}
+
+impl Admin {
+    /// Whoever is on this machine, without a token.
+    pub fn local() -> Admin {
+        Admin { access: Access::Local, failures: None }
+    }
+
+    /// Whoever has one of these tokens.
+    pub fn by_token(tokens: Tokens) -> Admin {
+        let limiter = Limiter::memory().keys(ADDRESSES_MAX).rule("admin", FAILURES);
+        let failures = limiter.ok().map(ratekeeper::limiter::Builder::build);
+        Admin { access: Access::Tokens(Arc::new(tokens)), failures }
+    }
+
+    /// Behind a listener: by token if there is one, else for this machine alone.
+    pub fn behind(listener: SocketAddr, tokens: Option<Tokens>) -> Admin {
+        match tokens {
+            Some(tokens) => Admin::by_token(tokens),
+            None if listener.ip().is_loopback() => Admin::local(),
+            None => Admin { access: Access::Closed, failures: None },
+        }
+    }
+
+    /// Whether nobody may administer.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.access, Access::Closed)
+    }
+}
+
+/// Every path of administration, guarded.
+pub(crate) fn routes(app: &App) -> Router<App> {
+    let routes = Router::new()
+        .route("/v1/keys", get(keys::peek).delete(keys::reset))
+        .route("/v1/decisions/{id}", get(why::why))
+        .merge(door::admin_routes());
+    routes.route_layer(from_fn_with_state(app.clone(), guard::guard))
+}

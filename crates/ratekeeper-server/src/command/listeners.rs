@@ -1,0 +1,109 @@
+//! The addresses that a server listens on.
+//!
+//! Invariant: administration is behind a token wherever another machine can reach it, or closed; whoever
+//! asks for it to be open there is told so before anything listens.
+
+use super::Failure;
+use crate::admin::{Admin, Tokens};
+use crate::app::App;
+use crate::args::{LISTEN_DEFAULT, Serve};
+use crate::config::{Config, shown};
+use crate::door;
+use crate::life::Phase;
+use crate::serve::{self, Bounds};
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
+use tokio::net::TcpListener;
+
+/// Listeners that are open.
+pub(super) struct Listeners {
+    api: TcpListener,
+    /// Where the API is.
+    pub(super) address: SocketAddr,
+    /// Where administration is, if not there.
+    pub(super) admin: Option<(TcpListener, SocketAddr)>,
+    /// Who may administer.
+    pub(super) access: Admin,
+}
+
+impl Listeners {
+    /// Opens all that the command line and the config name.
+    pub(super) async fn open(
+        args: &Serve,
+        config: Option<&Config>,
+        tokens: Option<Tokens>,
+    ) -> Result<Listeners, Failure> {
+        let said = config.map(|config| &config.file.settings.listen);
+        let api = said.and_then(|said| said.api.as_deref());
+        let (api, address) = bind(args.listen.as_deref().or(api).unwrap_or(LISTEN_DEFAULT)).await?;
+        let admin = match said.and_then(|said| said.admin.as_deref()) {
+            Some(listen) => Some(bind(listen).await?),
+            None => None,
+        };
+        let behind = admin.as_ref().map_or(address, |(_, own)| *own);
+        let access = Admin::behind(behind, tokens);
+        if let (Some(config), true, true) = (config, admin.is_some(), access.is_closed()) {
+            let path = shown(&config.path);
+            let fault = "would let anyone who reaches it administer";
+            let repair = "set `admin.token_file`, or listen on 127.0.0.1";
+            return Err(Failure::new(format!("{path}: `listen.admin` {fault}; {repair}")));
+        }
+        Ok(Listeners { api, address, admin, access })
+    }
+
+    /// Serves until the life of the app is at its end.
+    pub(super) async fn serve(self, app: App, bounds: Bounds) {
+        let stops = || {
+            let life = app.life.clone();
+            async move { life.reaches(Phase::Stopping).await }
+        };
+        let limiter = app.limiter.clone();
+        let is_many = |peer: IpAddr| peer.is_loopback() || limiter.trusts(peer);
+        match self.admin {
+            None => {
+                let router = door::router(app.clone());
+                serve::run(self.api, router, bounds, is_many, stops()).await;
+            }
+            Some((admin, _)) => {
+                let (public, own) =
+                    (door::public_router(app.clone()), door::admin_router(app.clone()));
+                let api = serve::run(self.api, public, bounds, is_many, stops());
+                let admin = serve::run(admin, own, bounds, is_many, stops());
+                tokio::join!(api, admin);
+            }
+        }
+    }
+}
+
+/// A listener, and the address that it has.
+async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        let repair = match error.kind() {
+            ErrorKind::AddrInUse => format!(
+                "another program has this port; stop it, or choose another port with `--listen {}`",
+                next_port(listen)
+            ),
+            ErrorKind::PermissionDenied => format!(
+                "ports below 1024 are for root; choose a higher one with `--listen {LISTEN_DEFAULT}`"
+            ),
+            ErrorKind::AddrNotAvailable => format!(
+                "this machine does not have that address; write one it has, such as `--listen {LISTEN_DEFAULT}`"
+            ),
+            _ => format!(
+                "{error}; write an address and a port, such as `--listen {LISTEN_DEFAULT}`"
+            ),
+        };
+        Failure::new(format!("cannot listen on `{listen}`: {repair}"))
+    })?;
+    let address = listener.local_addr().map_err(|error| {
+        Failure::new(format!("cannot tell the address of {listen}: {error}; try again"))
+    })?;
+    Ok((listener, address))
+}
+
+/// The address with the port after it, or any free one.
+fn next_port(listen: &str) -> String {
+    let Ok(mut address) = listen.parse::<SocketAddr>() else { return "127.0.0.1:0".into() };
+    address.set_port(address.port().checked_add(1).unwrap_or(0));
+    address.to_string()
+}

@@ -1,0 +1,116 @@
+//! The buckets of the memory store in a file, so that a restart is no amnesty.
+//!
+//! Invariant: the file is whole or not there: it is written beside its place, and then moved there. Only its
+//! owner can read it, since it holds the key of the hashes of keys.
+
+use crate::config::bytes;
+use crate::life::{Life, Phase};
+use ratekeeper::Limiter;
+use ratekeeper::limiter::Saved;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+/// Its name in the folder of the state.
+pub const NAME: &str = "memory.state";
+
+/// Longest time between two writes: what a crash can lose.
+pub const EVERY: Duration = Duration::from_secs(10);
+
+/// Largest file that is read.
+const BYTES_MAX: usize = 8 << 30;
+
+/// The file in its folder.
+#[derive(Clone, Debug)]
+pub struct MemoryFile {
+    folder: PathBuf,
+}
+
+impl MemoryFile {
+    /// In this folder, which is made if it is not there.
+    pub fn open(folder: &Path) -> io::Result<MemoryFile> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        Ok(MemoryFile { folder: folder.to_owned() })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join(NAME)
+    }
+
+    /// What was saved; `None` if nothing was. What cannot be read is set aside, and told.
+    pub fn read(&self) -> Option<Saved> {
+        let path = self.path();
+        let read = match bytes(&path, BYTES_MAX) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => Err(error.to_string()),
+            Ok(bytes) => Saved::read(&bytes).map_err(|error| error.to_string()),
+        };
+        match read {
+            Ok(saved) => Some(saved),
+            Err(error) => {
+                let aside = path.with_extension("damaged");
+                let moved = fs::rename(&path, &aside);
+                let aside =
+                    moved.map_or_else(|_| String::new(), |()| " it was set aside, and".into());
+                let path = path.display();
+                let _ = writeln!(
+                    io::stderr(),
+                    "warning: {path}: {error};{aside} every key starts with what its rule allows"
+                );
+                None
+            }
+        }
+    }
+
+    /// Writes what the limiter holds.
+    pub fn write(&self, limiter: &Limiter) -> io::Result<u64> {
+        let beside = self.folder.join(format!("{NAME}.new"));
+        let open =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
+        let mut out = BufWriter::new(open?);
+        let count = limiter.save(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        fs::rename(&beside, self.path())?;
+        File::open(&self.folder)?.sync_all()?;
+        Ok(count)
+    }
+
+    /// Writes from time to time, until the server stops.
+    pub async fn keep(self, limiter: Limiter, life: Life) {
+        let mut well = true;
+        loop {
+            tokio::select! {
+                () = sleep(EVERY) => {}
+                () = life.reaches(Phase::Stopping) => return,
+            }
+            well = self.write_aside(&limiter, well).await;
+        }
+    }
+
+    /// Writes a last time.
+    pub async fn finish(self, limiter: Limiter) {
+        self.write_aside(&limiter, true).await;
+    }
+
+    /// Writes on a thread that may wait for the disk; tells of the first failure of a row.
+    async fn write_aside(&self, limiter: &Limiter, was_well: bool) -> bool {
+        let (file, limiter) = (self.clone(), limiter.clone());
+        let done = spawn_blocking(move || file.write(&limiter)).await;
+        let failed = match done {
+            Ok(Ok(_)) => return true,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        if was_well {
+            let path = self.path();
+            let (path, repair) = (path.display(), "a restart would forget what keys have used");
+            let _ =
+                writeln!(io::stderr(), "warning: {path}: cannot be written: {failed}; {repair}");
+        }
+        false
+    }
+}

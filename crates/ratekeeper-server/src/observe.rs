@@ -1,0 +1,203 @@
+//! What operators see: counts and times of decisions, who asks most, and lines for the log.
+//!
+//! The limiter tells what it decided ([`Observer`]); doors tell which of them asked, by [`through`].
+//! Invariants: labels come from configuration alone, and there is a bound on how many there are; a key is
+//! kept as text only where it stays among the most frequent, and never leaves but by the admin API; a
+//! decision takes no lock but that of one part of the sketch of keys.
+
+mod histogram;
+pub mod logs;
+mod metrics;
+mod rules;
+mod sketch;
+mod store;
+
+pub use metrics::{METRICS, Metric};
+pub(crate) use rules::Counted;
+pub use rules::RULES_MAX;
+pub use sketch::ENTRIES_MAX;
+pub(crate) use sketch::Frequent;
+
+use histogram::Histogram;
+use ratekeeper::limiter::{Observed, Observer};
+use ratekeeper::{Decision, Limiter, StoreError};
+use rules::{Row, Rules};
+use sketch::Sketch;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use store::StoreCounts;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+/// Listeners of `/v1/stream` at a time. Beyond it: 503.
+pub const LISTENERS_MAX: usize = 16;
+
+/// A way in, as the label `door` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// `/v1/check` and `/v1/reserve`.
+    Check,
+    /// Forward-auth.
+    Authorize,
+    /// Envoy's rate limit service.
+    Envoy,
+    /// Redis clients.
+    Resp,
+    /// The gateway.
+    Gateway,
+    /// None that says its name.
+    Other,
+}
+
+impl Door {
+    pub(crate) const ALL: [Door; 6] =
+        [Door::Check, Door::Authorize, Door::Envoy, Door::Resp, Door::Gateway, Door::Other];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Door::Check => "check",
+            Door::Authorize => "authorize",
+            Door::Envoy => "envoy",
+            Door::Resp => "resp",
+            Door::Gateway => "gateway",
+            Door::Other => "other",
+        }
+    }
+}
+
+/// A question on its way: who asked, and since when it has waited for its first decision.
+struct Asked {
+    door: Door,
+    since: Cell<Option<Instant>>,
+}
+
+tokio::task_local! {
+    static ASKED: Asked;
+}
+
+/// Asks the limiter through a door: the decision is counted as that door's, and timed from here until the
+/// limiter has decided; a turn that a request waits for is not part of it.
+pub async fn through<F: Future>(door: Door, asking: F) -> F::Output {
+    ASKED.scope(Asked { door, since: Cell::new(Some(Instant::now())) }, asking).await
+}
+
+/// All that is counted. One for a server; the limiter tells it by its [`observer`](Observe::observer).
+pub struct Observe {
+    rules: Rules,
+    sketch: Sketch,
+    decision_seconds: Histogram,
+    store: StoreCounts,
+    reload_failures: AtomicU64,
+    started: Instant,
+    pub(crate) listeners: Arc<Semaphore>,
+}
+
+impl Default for Observe {
+    fn default() -> Observe {
+        Observe {
+            rules: Rules::default(),
+            sketch: Sketch::default(),
+            decision_seconds: Histogram::default(),
+            store: StoreCounts::default(),
+            reload_failures: AtomicU64::new(0),
+            started: Instant::now(),
+            listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Observe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observe").finish_non_exhaustive()
+    }
+}
+
+impl Observe {
+    /// What the limiter tells.
+    pub fn observer(self: &Arc<Self>) -> impl Observer + use<> {
+        Telling(Arc::clone(self))
+    }
+
+    /// Rules were offered that are not fit to be used.
+    pub fn reload_failed(&self) {
+        self.reload_failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Time since the server started.
+    pub(crate) fn up(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// All metrics as text, in the form that [`metrics::CONTENT_TYPE`] names.
+    pub async fn metrics(self: &Arc<Self>, limiter: &Limiter) -> Option<String> {
+        let usage = self.store.usage(limiter).await;
+        metrics::text(self, limiter, usage)
+    }
+
+    /// What each rule decided since the start.
+    pub(crate) fn counted(&self) -> Vec<Counted> {
+        self.rules.counted()
+    }
+
+    /// The keys that ask most, and those that are refused most; so many at most of each.
+    pub(crate) fn frequent(&self, most: usize) -> (Vec<Frequent>, Vec<Frequent>) {
+        self.sketch.frequent(most)
+    }
+
+    fn note(&self, row: &Arc<Row>, who: Option<u64>, decision: &Decision) {
+        let asked = ASKED.try_with(|asked| (asked.door, asked.since.take()));
+        let (door, since) = asked.unwrap_or((Door::Other, None));
+        if let Some(since) = since {
+            self.decision_seconds.record(since.elapsed());
+        }
+        row.decided(door, decision);
+        if let Some(who) = who {
+            self.sketch.touch(row, who, decision.is_refused());
+        }
+        if decision.is_refused()
+            && let Some(left_out) = row.refusals.take(self.up())
+        {
+            logs::refused(row.id(), door, who, decision, left_out);
+        }
+    }
+}
+
+/// The media type of [`Observe::metrics`].
+pub const METRICS_TYPE: &str = metrics::CONTENT_TYPE;
+
+/// The observer of a limiter.
+struct Telling(Arc<Observe>);
+
+impl Observer for Telling {
+    fn decided(&self, rule: &str, decision: &Decision) {
+        self.0.rules.with(rule, |row| self.0.note(row, None, decision));
+    }
+
+    fn observed(&self, observed: &Observed<'_>) {
+        let Observed { rule, who, decision, shadow, .. } = *observed;
+        self.0.rules.with(rule, |row| match shadow {
+            true => row.shadowed(decision),
+            false => self.0.note(row, who, decision),
+        });
+    }
+
+    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<String>) {
+        if self.0.sketch.wants_keys() {
+            self.0.rules.with(rule, |row| self.0.sketch.name(row, who, key));
+        }
+    }
+
+    fn diagnosed(&self, diagnosis: &ratekeeper::diagnosis::Diagnosis) {
+        logs::diagnosed(diagnosis);
+    }
+
+    fn store_failed(&self, error: &StoreError) {
+        self.0.store.failed(error, self.0.up());
+    }
+
+    fn store_answered(&self, took: Duration) {
+        self.0.store.answered(took);
+    }
+}

@@ -1,0 +1,218 @@
+//! Counts for each rule, found without a lock.
+//!
+//! Invariant: at most [`RULES_MAX`] rules have counts of their own; the rest are counted together, as
+//! [`OTHER`].
+
+use super::Door;
+use super::logs::Sample;
+use arc_swap::ArcSwap;
+use ratekeeper::{Decision, Source};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rules that have a label of their own, in the life of a process.
+pub const RULES_MAX: usize = 1_000;
+
+/// The label of all other rules, and of one that has this name.
+pub(super) const OTHER: &str = "other";
+
+/// A key with less than one part in this many left was near its limit.
+const NEAR_PART: u64 = 5;
+
+pub(super) const OUTCOMES: [&str; 2] = ["allowed", "refused"];
+pub(super) const SOURCES: [&str; 6] =
+    ["store", "overflow", "local", "failed_open", "failed_closed", "other"];
+
+const CELLS: usize = Door::ALL.len() * OUTCOMES.len() * SOURCES.len();
+
+type Known = HashMap<Arc<str>, Arc<Row>>;
+
+pub(super) struct Rules {
+    known: ArcSwap<Known>,
+    /// Held while a rule is added.
+    adding: Mutex<RandomState>,
+    other: Arc<Row>,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        let other = Arc::new(Row::new(OTHER.into(), 0));
+        Rules { known: ArcSwap::default(), adding: Mutex::default(), other }
+    }
+}
+
+/// The counts of one rule.
+pub(crate) struct Row {
+    id: Arc<str>,
+    /// Makes keys of this rule different from those of others.
+    pub(super) salt: u64,
+    cells: [AtomicU64; CELLS],
+    pub(super) near: AtomicU64,
+    pub(super) shadow_refused: AtomicU64,
+    pub(super) refusals: Sample,
+}
+
+/// What a rule decided since the start.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub(crate) struct Counted {
+    pub(crate) rule: Arc<str>,
+    pub(crate) allowed: u64,
+    pub(crate) refused: u64,
+    pub(crate) near_limit: u64,
+    pub(crate) shadow_refused: u64,
+}
+
+impl Rules {
+    /// Does something with the counts of a rule.
+    pub(super) fn with<T>(&self, rule: &str, work: impl FnOnce(&Arc<Row>) -> T) -> T {
+        let known = self.known.load();
+        match known.get(rule) {
+            Some(row) => work(row),
+            None if known.len() >= RULES_MAX || rule == OTHER => work(&self.other),
+            None => work(&self.add(rule)),
+        }
+    }
+
+    #[cold]
+    fn add(&self, rule: &str) -> Arc<Row> {
+        let salts = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.load();
+        if let Some(row) = known.get(rule) {
+            return Arc::clone(row);
+        }
+        if known.len() >= RULES_MAX {
+            return Arc::clone(&self.other);
+        }
+        let id: Arc<str> = rule.into();
+        let row = Arc::new(Row::new(Arc::clone(&id), salts.hash_one(rule)));
+        let mut more = Known::clone(&known);
+        more.insert(id, Arc::clone(&row));
+        self.known.store(Arc::new(more));
+        row
+    }
+
+    /// Every rule that has counts, by name.
+    pub(super) fn rows(&self) -> Vec<Arc<Row>> {
+        let known = self.known.load();
+        let mut rows: Vec<Arc<Row>> = known.values().map(Arc::clone).collect();
+        rows.sort_by(|one, other| one.id.cmp(&other.id));
+        rows.extend(self.other.is_used().then(|| Arc::clone(&self.other)));
+        rows
+    }
+
+    pub(super) fn counted(&self) -> Vec<Counted> {
+        self.rows().iter().map(|row| row.counted()).collect()
+    }
+}
+
+impl Row {
+    fn new(id: Arc<str>, salt: u64) -> Row {
+        let cells = [const { AtomicU64::new(0) }; CELLS];
+        let (near, shadow_refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        Row { id, salt, cells, near, shadow_refused, refusals: Sample::default() }
+    }
+
+    /// The rule's id, or the label of those that have none of their own.
+    pub(super) fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    pub(super) fn decided(&self, door: Door, decision: &Decision) {
+        let source = match decision.source() {
+            Source::Store => 0,
+            Source::Overflow => 1,
+            Source::Local => 2,
+            Source::FailedOpen => 3,
+            Source::FailedClosed => 4,
+            _ => 5,
+        };
+        let outcome = usize::from(decision.is_refused());
+        let cell = cell(door as usize, outcome, source);
+        self.cells[cell].fetch_add(1, Ordering::Relaxed);
+        if is_near(decision) {
+            self.near.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn shadowed(&self, decision: &Decision) {
+        if decision.is_refused() {
+            self.shadow_refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn is_used(&self) -> bool {
+        let counts = self.cells.iter().chain([&self.shadow_refused]);
+        counts.into_iter().any(|count| count.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Every count that is not 0: door, outcome, source.
+    pub(super) fn each(&self, mut each: impl FnMut([&'static str; 3], u64)) {
+        for door in Door::ALL {
+            for (outcome, outcome_name) in OUTCOMES.into_iter().enumerate() {
+                for (source, source_name) in SOURCES.into_iter().enumerate() {
+                    let cell = &self.cells[cell(door as usize, outcome, source)];
+                    let count = cell.load(Ordering::Relaxed);
+                    if count > 0 {
+                        each([door.name(), outcome_name, source_name], count);
+                    }
+                }
+            }
+        }
+    }
+
+    fn counted(&self) -> Counted {
+        let (mut allowed, mut refused) = (0, 0);
+        self.each(|[_, outcome, _], count| match outcome == OUTCOMES[0] {
+            true => allowed += count,
+            false => refused += count,
+        });
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (near_limit, shadow_refused) = (read(&self.near), read(&self.shadow_refused));
+        Counted { rule: Arc::clone(&self.id), allowed, refused, near_limit, shadow_refused }
+    }
+}
+
+fn cell(door: usize, outcome: usize, source: usize) -> usize {
+    (door * OUTCOMES.len() + outcome) * SOURCES.len() + source
+}
+
+/// Admitted, with little left.
+fn is_near(decision: &Decision) -> bool {
+    decision.is_allowed()
+        && !decision.is_without_figures()
+        && decision.remaining() < decision.limit().div_ceil(NEAR_PART)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: only so many rules have counts of their own, and no decision is lost beyond that.
+    /// Method: one decision for each of twice as many rules.
+    #[test]
+    fn rules_beyond_the_bound_are_counted_together() {
+        let limiter = ratekeeper::Limiter::memory().rule("r", "5/second").unwrap().build();
+        let decision = limiter.rule("r").unwrap().try_check("k").unwrap();
+        let rules = Rules::default();
+        for number in 0..2 * RULES_MAX {
+            rules.with(&format!("rule-{number}"), |row| row.decided(Door::Check, &decision));
+        }
+        let counted = rules.counted();
+        assert_eq!(counted.len(), RULES_MAX + 1);
+        assert_eq!(counted.iter().map(|own| own.allowed).sum::<u64>(), 2 * RULES_MAX as u64);
+        let last = counted.last().unwrap();
+        assert_eq!((&*last.rule, last.allowed), (OTHER, RULES_MAX as u64));
+    }
+
+    /// Goal: a decision is near its limit when less than a fifth is left after it.
+    /// Method: ten decisions under a limit of ten: two leave less than two.
+    #[test]
+    fn the_last_fifth_is_near_the_limit() {
+        let limiter = ratekeeper::Limiter::memory().rule("r", "10/minute").unwrap().build();
+        let rule = limiter.rule("r").unwrap();
+        let near = (0..12).filter(|_| is_near(&rule.try_check("k").unwrap())).count();
+        assert_eq!(near, 2);
+    }
+}

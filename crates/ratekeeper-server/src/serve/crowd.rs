@@ -1,0 +1,53 @@
+//! How many connections each address has.
+//!
+//! Invariant: who opens many keeps nobody else out. An address of IPv6 counts with its whole network, since
+//! one subscriber has so many.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use tokio::task::{Id, JoinError};
+
+/// The connections that are open, by address.
+pub(super) struct Crowd {
+    most: usize,
+    counts: HashMap<IpAddr, usize>,
+    by_task: HashMap<Id, IpAddr>,
+}
+
+impl Crowd {
+    pub(super) fn new(most: usize) -> Crowd {
+        Crowd { most, counts: HashMap::new(), by_task: HashMap::new() }
+    }
+
+    /// Whether an address has as many as it may have.
+    pub(super) fn is_full(&self, peer: IpAddr) -> bool {
+        self.counts.get(&network(peer)).is_some_and(|count| *count >= self.most)
+    }
+
+    /// Notes the task of a connection.
+    pub(super) fn enter(&mut self, task: Id, peer: IpAddr) {
+        let peer = network(peer);
+        self.by_task.insert(task, peer);
+        *self.counts.entry(peer).or_default() += 1;
+    }
+
+    /// Notes that a task has ended.
+    pub(super) fn leave(&mut self, ended: Result<(Id, ()), JoinError>) {
+        let task = ended.map_or_else(|error| error.id(), |(task, ())| task);
+        let Some(peer) = self.by_task.remove(&task) else { return };
+        if let Some(count) = self.counts.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&peer);
+            }
+        }
+    }
+}
+
+/// What an address counts as.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(own) => IpAddr::V6(Ipv6Addr::from_bits(own.to_bits() & !u128::from(u64::MAX))),
+    }
+}

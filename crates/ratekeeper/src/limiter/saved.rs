@@ -1,0 +1,186 @@
+//! The state of a memory store as bytes, so that a restart is no amnesty.
+//!
+//! Invariants: keys are in it as hashes, and the key of the hash with them, so the bytes are to be kept as
+//! secret as the keys are; bytes that are damaged are refused as a whole.
+
+use super::Limiter;
+use crate::key::Secret;
+use crate::store::memory::Kept;
+use siphasher::sip::SipHasher13;
+use std::fmt;
+use std::hash::Hasher;
+use std::io::{self, Write};
+
+/// What the bytes begin with; the last of it is the version.
+const MAGIC: &[u8; 8] = b"RKSTATE1";
+
+/// Most entries of one log.
+const ENTRIES_MAX: u32 = 1 << 24;
+
+/// The state of a memory store that was saved; see [`Builder::saved`](super::Builder::saved).
+#[derive(Clone)]
+pub struct Saved {
+    pub(super) keys: [u64; 4],
+    pub(super) buckets: Vec<Kept>,
+}
+
+/// Bytes that are no saved state, or not all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotSaved(&'static str);
+
+impl fmt::Display for NotSaved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the saved state {}", self.0)
+    }
+}
+
+impl std::error::Error for NotSaved {}
+
+impl fmt::Debug for Saved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} buckets", self.buckets.len())
+    }
+}
+
+impl Limiter {
+    /// Writes what the memory store holds, permits and what was reserved by name excepted; how many
+    /// buckets. Decisions go on meanwhile.
+    ///
+    /// ```
+    /// use ratekeeper::Limiter;
+    /// use ratekeeper::limiter::Saved;
+    ///
+    /// let mut bytes = Vec::new();
+    /// let before = Limiter::memory().rule("api", "5/hour")?.build();
+    /// before.rule("api")?.check("alice").cost(4).try_now()?;
+    /// before.save(&mut bytes)?;
+    /// let after = Limiter::memory().rule("api", "5/hour")?.saved(Saved::read(&bytes)?).build();
+    /// assert_eq!(after.rule("api")?.peek("alice").try_now()?.remaining(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, to: &mut dyn Write) -> io::Result<u64> {
+        let mut out = Out { to, sum: SipHasher13::new(), done: Ok(()) };
+        out.put(MAGIC);
+        self.0.secret.keys().iter().for_each(|key| out.number(*key));
+        let mut count = 0;
+        self.0.store.each_kept(self.0.clock.now(), |kept| {
+            count += 1;
+            out.bucket(&kept);
+        });
+        out.put(&[0]);
+        out.number(count);
+        let sum = out.sum.finish();
+        out.number(sum);
+        out.done.map(|()| count)
+    }
+}
+
+/// Writes, and sums up what was written; the first failure stays.
+struct Out<'a> {
+    to: &'a mut dyn Write,
+    sum: SipHasher13,
+    done: io::Result<()>,
+}
+
+impl Out<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        if self.done.is_ok() {
+            self.sum.write(bytes);
+            self.done = self.to.write_all(bytes);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.put(&number.to_le_bytes());
+    }
+
+    fn head(&mut self, kind: u8, spent: bool, bucket: u64) {
+        self.put(&[kind | u8::from(spent) << 7]);
+        self.number(bucket);
+    }
+
+    fn bucket(&mut self, kept: &Kept) {
+        match kept {
+            Kept::One { bucket, spent, words } => {
+                self.head(1, *spent, *bucket);
+                words.iter().for_each(|word| self.number(*word));
+            }
+            Kept::Two { bucket, spent, words } => {
+                self.head(2, *spent, *bucket);
+                words.iter().for_each(|word| self.number(*word));
+            }
+            Kept::Log { bucket, spent, whole_at, entries } => {
+                self.head(3, *spent, *bucket);
+                self.number(*whole_at);
+                self.put(&(entries.len() as u32).to_le_bytes());
+                for (at, cost) in entries {
+                    self.number(*at);
+                    self.number(*cost);
+                }
+            }
+        }
+    }
+}
+
+impl Saved {
+    /// Reads what [`Limiter::save`] wrote.
+    pub fn read(bytes: &[u8]) -> Result<Saved, NotSaved> {
+        let (rest, sum) = bytes.split_last_chunk().ok_or(NotSaved("is too short"))?;
+        let mut hasher = SipHasher13::new();
+        // As it was written: a hash of the same bytes in other pieces is the same.
+        hasher.write(rest);
+        if !rest.starts_with(MAGIC) {
+            return Err(NotSaved("is of another version, or of something else"));
+        }
+        if hasher.finish() != u64::from_le_bytes(*sum) {
+            return Err(NotSaved("is damaged"));
+        }
+        let mut from = In(&rest[MAGIC.len()..]);
+        Saved::parse(&mut from).ok_or(NotSaved("is damaged"))
+    }
+
+    fn parse(from: &mut In<'_>) -> Option<Saved> {
+        let keys = [from.number()?, from.number()?, from.number()?, from.number()?];
+        let mut buckets = Vec::new();
+        loop {
+            let [head] = from.take()?;
+            let (kind, spent) = (head & 0x7f, head & 0x80 != 0);
+            if kind == 0 {
+                return (from.number()? == buckets.len() as u64 && from.0.is_empty())
+                    .then_some(Saved { keys, buckets });
+            }
+            let bucket = from.number()?;
+            buckets.push(match kind {
+                1 => Kept::One { bucket, spent, words: [from.number()?] },
+                2 => Kept::Two { bucket, spent, words: [from.number()?, from.number()?] },
+                3 => {
+                    let (whole_at, count) = (from.number()?, u32::from_le_bytes(from.take()?));
+                    let entries = (0..count.min(ENTRIES_MAX))
+                        .map(|_| Some((from.number()?, from.number()?)))
+                        .collect::<Option<_>>()?;
+                    Kept::Log { bucket, spent, whole_at, entries }
+                }
+                _ => return None,
+            });
+        }
+    }
+
+    /// The key of the hashes.
+    pub(super) fn secret(&self) -> Secret {
+        Secret::of_keys(self.keys)
+    }
+}
+
+struct In<'a>(&'a [u8]);
+
+impl In<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (own, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*own)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}

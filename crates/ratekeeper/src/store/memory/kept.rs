@@ -1,0 +1,96 @@
+//! Buckets on their way out of one process and into another.
+//!
+//! Invariant: what is taken in charges nobody less than what was given out. Permits stay behind: who held
+//! them is gone.
+
+use super::Memory;
+use super::line::Seen;
+use super::shard::Shard;
+use super::slots::Slots;
+use super::words::whole_at;
+use crate::algorithm::NOW_MAX;
+use crate::algorithm::sliding_log::Log;
+
+/// One bucket, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    One { bucket: u64, spent: bool, words: [u64; 1] },
+    Two { bucket: u64, spent: bool, words: [u64; 2] },
+    Log { bucket: u64, spent: bool, whole_at: u64, entries: Vec<(u64, u64)> },
+}
+
+impl Memory {
+    /// Hands over every bucket that is not whole yet, each as it is at its moment.
+    pub(crate) fn each_kept(&self, now: u64, mut each: impl FnMut(Kept)) {
+        // The last shard is what newcomers share, which is nobody's own.
+        for (index, shard) in self.shards[..self.overflow()].iter().enumerate() {
+            let upper = (index as u64).checked_shl(self.shift).unwrap_or(0);
+            let shard = &shard.0;
+            slots(&shard.one, now, |Seen { tag, spent, words }| {
+                each(Kept::One { bucket: upper | tag >> 2, spent, words });
+            });
+            slots(&shard.two, now, |Seen { tag, spent, words }| {
+                each(Kept::Two { bucket: upper | tag >> 2, spent, words });
+            });
+            shard.book().logs.each_kept(now, &mut each);
+        }
+    }
+
+    /// Takes a bucket in, if there is room and none of its name; says whether it did.
+    pub(crate) fn take_in(&self, now: u64, kept: Kept) -> bool {
+        let bucket = match kept {
+            Kept::One { bucket, .. } | Kept::Two { bucket, .. } | Kept::Log { bucket, .. } => {
+                bucket
+            }
+        };
+        self.shards.get(self.shard_of(bucket)).is_some_and(|shard| shard.0.take_in(now, kept))
+    }
+}
+
+/// The buckets of a table that are not whole yet, permits left out.
+fn slots<const N: usize, const S: usize>(
+    slots: &Slots<N, S>,
+    now: u64,
+    mut each: impl FnMut(Seen<N>),
+) {
+    let mut index = 0;
+    while let Some(line) = slots.line_in_use(index) {
+        let locked = line.lock();
+        let seen = (0..S).map(|slot| locked.seen(slot)).filter(|seen| seen.tag != 0);
+        let lives = |seen: &Seen<N>| (now + 1..=NOW_MAX).contains(&whole_at(seen.words[0]));
+        let seen: Vec<Seen<N>> = seen.filter(lives).collect();
+        drop(locked);
+        seen.into_iter().for_each(&mut each);
+        index += 1;
+    }
+}
+
+impl Shard {
+    fn take_in(&self, now: u64, kept: Kept) -> bool {
+        let mut book = self.book();
+        match kept {
+            Kept::One { bucket, spent, words } => {
+                let full = book.one.0 >= self.most || self.one.contains(bucket);
+                if full || !self.budget.take(1) {
+                    return false;
+                }
+                let dropped = book.one.grow(|len| self.one.add(now, bucket, &[], len));
+                self.budget.give(dropped);
+                self.one.hold(bucket).map(|mut held| held.write(words, spent)).is_some()
+            }
+            Kept::Two { bucket, spent, words } => {
+                let full = book.two.0 >= self.most || self.two.contains(bucket);
+                if full || !self.budget.take(1) {
+                    return false;
+                }
+                let dropped = book.two.grow(|len| self.two.add(now, bucket, &[], len));
+                self.budget.give(dropped);
+                self.two.hold(bucket).map(|mut held| held.write(words, spent)).is_some()
+            }
+            Kept::Log { bucket, spent, whole_at, entries } => {
+                let log = Log::of(entries);
+                book.logs.take_in(bucket, (log, whole_at, spent), |weight| self.budget.take(weight))
+            }
+        }
+    }
+}
