@@ -33,12 +33,12 @@ pub fn rules(empty: Builder) -> Result<Builder, RuleError> {
 /// The same rules as a rule file says them.
 pub(crate) const TEXT: &str = "\
 rules:
-  - {id: fixed-window, limit: 10/10s, algorithm: fixed_window}
-  - {id: sliding-window-log, limit: 10/10s, algorithm: sliding_window_log}
-  - {id: sliding-window-counter, limit: 10/10s, algorithm: sliding_window_counter}
-  - {id: token-bucket, limit: 1/second burst 10}
-  - {id: leaky-bucket, limit: 1/second burst 10, algorithm: leaky_bucket}
-  - {id: leaky-bucket-shaping, limit: 1/second burst 10, algorithm: leaky_bucket, mode: shaping}
+  - {id: fixed-window, key: &who {first: [user, api_key, ip]}, limit: 10/10s, algorithm: fixed_window}
+  - {id: sliding-window-log, key: *who, limit: 10/10s, algorithm: sliding_window_log}
+  - {id: sliding-window-counter, key: *who, limit: 10/10s, algorithm: sliding_window_counter}
+  - {id: token-bucket, key: *who, limit: 1/second burst 10}
+  - {id: leaky-bucket, key: *who, limit: 1/second burst 10, algorithm: leaky_bucket}
+  - {id: leaky-bucket-shaping, key: *who, limit: 1/second burst 10, algorithm: leaky_bucket, mode: shaping}
 ";
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! sense changes nothing and is told with its place; decisions never wait for any of this; the operator's file is
 //! never written.
 
+mod change;
 mod difference;
 mod draft;
 mod fleet;
@@ -28,14 +29,13 @@ pub(crate) use draft::{Draft, fault};
 pub(crate) use moment::shown as moment;
 pub(crate) use overrides::{BODY, with as with_override};
 pub(crate) use release::{Origin, Release};
-pub(crate) use switches::read as read_switch;
+pub(crate) use switches::{Turned, read as read_switch};
 pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml};
 
 use crate::config::{Fault, Faults};
-use draft::{Ground, Read};
+use draft::Ground;
 use fleet::Fleet;
 use ratekeeper::Limiter;
-use ratekeeper::rule::file::Source;
 use release::History;
 use serde::Serialize;
 use state::{Live, State};
@@ -75,6 +75,8 @@ struct Book {
     serial: u64,
     /// What the switch file says.
     filed: Switches,
+    /// What is in it.
+    switch_file: Option<Vec<u8>>,
     /// What was last wrong with a file, or with what is in the store.
     fault: Option<LastFault>,
     /// What the operator's file was when it was last taken up.
@@ -157,127 +159,12 @@ impl Rulebook {
     }
 
     fn now(&self) -> u64 {
-        self.limiter.time().as_secs()
-    }
-
-    /// Makes a change, if the caller has `seen` what is live, or did not look. `make` says what the rules are
-    /// to be, given those that are live.
-    pub(crate) async fn change(
-        self: &Arc<Self>,
-        seen: impl Fn(u64) -> bool + Send + 'static,
-        make: impl Fn(&Release) -> Result<Draft, Refused> + Send + 'static,
-    ) -> Result<Accepted, Refused> {
-        let book = Arc::clone(self);
-        // A caller that goes away does not leave a change half made.
-        let change = tokio::spawn(async move {
-            let _one_at_a_time = book.changing.lock().await;
-            book.make(seen, make).await
-        });
-        change.await.unwrap_or_else(|error| Err(Refused::Away(error.to_string())))
+        self.limiter.now() / 1_000_000
     }
 
     /// Counts rules that were sent and make no sense.
     pub(crate) fn count_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
-    }
-
-    async fn make(
-        self: &Arc<Self>,
-        seen: impl Fn(u64) -> bool,
-        make: impl Fn(&Release) -> Result<Draft, Refused>,
-    ) -> Result<Accepted, Refused> {
-        for _ in 0..TRIES {
-            let live = self.live();
-            if !seen(live.number) {
-                return Err(Refused::Stale(live.number));
-            }
-            let (draft, read) = self.read(make(&live)?).await?;
-            let restart =
-                self.ground.needs_restart(&read.file.settings, draft.source == Origin::Api);
-            let left_out = read.left_out.clone();
-            let mut release = self.release(draft, &read, live.number + 1);
-            if let Some(fleet) = &self.fleet {
-                fleet::shareable(&mut release).map_err(Refused::Faults)?;
-                if fleet.post(&release, live.number).await?.is_err() {
-                    // Somebody else was first.
-                    self.catch_up(fleet).await?;
-                    continue;
-                }
-            }
-            let release = self.settle(release, read).await;
-            return Ok(Accepted { release, restart, left_out });
-        }
-        Err(Refused::Stale(self.live().number))
-    }
-
-    /// Whether texts that were sent make sense: how many rules they have, and what only a start can do.
-    pub(crate) async fn judge(
-        self: &Arc<Self>,
-        sources: Vec<Source>,
-    ) -> Result<(usize, Vec<&'static str>), Refused> {
-        let draft = Draft {
-            source: Origin::Api,
-            by: None,
-            change: String::new(),
-            sources,
-            overrides: Vec::new(),
-            trusted: false,
-            needs_last: false,
-        };
-        let (_, read) = self.read(draft).await?;
-        let restart = self.ground.needs_restart(&read.file.settings, true);
-        Ok((read.file.rules.rules.len(), restart))
-    }
-
-    /// Reads a draft where it holds nobody up.
-    async fn read(self: &Arc<Self>, draft: Draft) -> Result<(Draft, Read), Refused> {
-        let book = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || {
-            let read = book.ground.read(&draft)?;
-            Ok((draft, read))
-        });
-        let read = read.await.unwrap_or_else(|error| {
-            Err(fault(BODY, &format!("reading it failed: {error}"), "this is a fault of ours"))
-        });
-        read.map_err(Refused::Faults)
-    }
-
-    fn release(&self, draft: Draft, read: &Read, number: u64) -> Release {
-        Release {
-            number,
-            source: draft.source,
-            at: self.now(),
-            by: draft.by,
-            change: draft.change,
-            rules: read.file.rules.rules.len(),
-            files: text::hidden(draft.sources, &read.file.settings),
-            overrides: read.overrides.clone(),
-            trusted: draft.trusted,
-        }
-    }
-
-    /// Puts a release in the place of the one that is live, and keeps it.
-    async fn settle(self: &Arc<Self>, release: Release, read: Read) -> Arc<Release> {
-        let (book, release) = (Arc::clone(self), Arc::new(release));
-        let settled = Arc::clone(&release);
-        let done = tokio::task::spawn_blocking(move || {
-            book.limiter.replace_as(read.file.rules, settled.number);
-            let gone = {
-                let mut book = book.book();
-                if read.digest.is_some() {
-                    (book.file, book.names) = (read.digest, read.names);
-                }
-                book.releases.push(Arc::clone(&settled))
-            };
-            book.keep(Some((&settled, &gone)));
-        });
-        if let Err(error) = done.await {
-            tell(&format!("warning: release {} was not completed: {error}", release.number));
-        }
-        let Release { number, source, rules, change, .. } = &*release;
-        let source = source.name();
-        tell(&format!("release {number}: {change}, {rules} rules, from {source}"));
-        release
     }
 
     /// Writes down what is live, where that is wanted.

@@ -7,6 +7,7 @@ use super::{Access, Admin, Role};
 use crate::app::App;
 use crate::observe::logs::plain;
 use crate::problem::Problem;
+use crate::reload::Author;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -20,12 +21,16 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const LOOKS: [&str; 3] = ["/v1/rules/validate", "/v1/rules/explain", "/v1/rules/diff"];
 
 /// Lets the call pass, or says why not; and notes changes.
-pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let peer = request.extensions().get::<Peer>().map(|Peer(peer)| *peer);
     let needs = needed(&method, &path);
     let (who, response) = match app.admin.role(request.headers(), peer, needs) {
-        Ok(role) => (role.name(), next.run(request).await),
+        Ok(role) => {
+            let from = peer.map_or_else(|| "?".into(), |peer| peer.to_string());
+            request.extensions_mut().insert(Author(format!("{} from {from}", role.name())));
+            (role.name(), next.run(request).await)
+        }
         Err(refused) => ("nobody", refused.into_response()),
     };
     if needs == Role::Write {

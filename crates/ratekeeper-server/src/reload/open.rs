@@ -7,7 +7,7 @@ use super::draft::{Draft, Ground, Read};
 use super::fleet::Fleet;
 use super::release::{Origin, Release};
 use super::state::{State, Stored};
-use super::{Book, Refused, Rulebook, tell};
+use super::{Book, Refused, Rulebook, switches, tell};
 use crate::config::{Config, shown};
 use crate::demo;
 use ratekeeper::fleet::Board;
@@ -33,7 +33,7 @@ pub(super) fn nothing(limiter: &Limiter) -> Release {
     Release {
         number: limiter.version(),
         source: Origin::Demo,
-        at: limiter.time().as_secs(),
+        at: limiter.now() / 1_000_000,
         by: None,
         change: "start".into(),
         rules: limiter.rules().len(),
@@ -120,7 +120,7 @@ impl Rulebook {
             self.put(|book| (book.switches, book.serial) = (switches, serial));
         }
         if let Some(path) = self.switch_file() {
-            self.filed(&path);
+            self.filed(&path, switches::contents(&path));
         }
         if let Some(kept) = kept.filter(|_| is_same)
             && self.resume(kept).await

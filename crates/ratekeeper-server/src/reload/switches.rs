@@ -4,7 +4,6 @@
 //! makes no sense changes nothing.
 
 use super::moment;
-use super::release::Text;
 use crate::config::{Fault, Faults, bytes, shown};
 use ratekeeper::limiter::Switch;
 use ratekeeper::rule::Rollout;
@@ -142,21 +141,14 @@ pub(crate) fn read(value: &Value, now: u64) -> Result<Turned, Wrong> {
     Ok(Turned { rollout: said.to_owned(), until, reason, at: now, by: None })
 }
 
-/// The switch file: a map of rules, each with `off`, `shadow`, `N%`, or a map with more. None if it is not there.
-pub(crate) fn read_file(path: &Path, now: u64) -> Result<Option<(Text, Switches)>, Faults> {
-    let bytes = match bytes(path, SWITCH_FILE_MAX) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(Fault::of(
-                path,
-                format!("it cannot be read: {error}"),
-                "let this process read it",
-            )
-            .into());
-        }
-    };
-    let Ok(text) = String::from_utf8(bytes) else {
+/// What is in the switch file, so that it can be compared; none if there is none, or none that can be read.
+pub(crate) fn contents(path: &Path) -> Option<Vec<u8>> {
+    bytes(path, SWITCH_FILE_MAX).ok()
+}
+
+/// The switch file: a map of rules, each with `off`, `shadow`, `N%`, or a map with more.
+pub(crate) fn read_file(path: &Path, bytes: &[u8], now: u64) -> Result<Switches, Faults> {
+    let Ok(text) = String::from_utf8(bytes.to_vec()) else {
         return Err(Fault::of(path, "this is not text in UTF-8", "save the file as UTF-8").into());
     };
     let source = Source { name: shown(path), text };
@@ -188,7 +180,7 @@ pub(crate) fn read_file(path: &Path, now: u64) -> Result<Option<(Text, Switches)
     let more = faults.len().saturating_sub(file::LISTED_MAX);
     faults.truncate(file::LISTED_MAX);
     if faults.is_empty() {
-        return Ok(Some((source.into(), switches)));
+        return Ok(switches);
     }
     Err(Faults { listed: faults, more })
 }

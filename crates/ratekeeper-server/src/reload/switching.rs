@@ -84,13 +84,14 @@ impl Rulebook {
         let _ = tokio::task::spawn_blocking(move || book.keep(None)).await;
     }
 
-    /// Takes over what the switch file says; whether that makes sense.
-    pub(super) fn filed(&self, path: &Path) {
-        match switches::read_file(path, self.now()) {
+    /// Takes over what the switch file says, if that makes sense.
+    pub(super) fn filed(&self, path: &Path, contents: Option<Vec<u8>>) {
+        let read = contents.as_deref().map(|bytes| switches::read_file(path, bytes, self.now()));
+        self.book().switch_file = contents;
+        match read.transpose() {
             Ok(found) => {
-                let next = found.map(|(_, switches)| switches).unwrap_or_default();
                 self.mended("switch_file");
-                self.put(|book| book.filed = next);
+                self.put(|book| book.filed = found.unwrap_or_default());
             }
             Err(faults) => self.note("switch_file", &faults),
         }

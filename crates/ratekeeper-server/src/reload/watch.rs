@@ -6,7 +6,7 @@
 
 use super::draft::Draft;
 use super::release::Origin;
-use super::{Refused, Rulebook, tell};
+use super::{Refused, Rulebook, switches, tell};
 use crate::config::{Config, Faults, listed};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -54,8 +54,9 @@ impl Rulebook {
         // Dropped, it would watch no longer.
         let watcher = self.watcher(sender);
         let mut hangup = signal(SignalKind::hangup()).ok();
-        let mut stamp = self.stamp().await;
-        let (mut told, mut switches) = (None, self.switch_bytes().await);
+        let (mut stamp, mut told) = (self.stamp().await, None);
+        // What changed between the start and the first event.
+        self.look_at_files(&mut told, false).await;
         loop {
             let asked = tokio::select! {
                 Some(()) = events.recv() => false,
@@ -69,9 +70,17 @@ impl Rulebook {
                 }
             };
             let _alive = &watcher;
-            self.look_at_switches(&mut switches, asked).await;
-            self.look_at_rules(&mut told, asked).await;
+            self.look_at_files(&mut told, asked).await;
         }
+    }
+
+    async fn look_at_files(
+        self: &Arc<Self>,
+        told: &mut Option<Result<String, Faults>>,
+        asked: bool,
+    ) {
+        self.look_at_switches(asked).await;
+        self.look_at_rules(told, asked).await;
     }
 
     /// Watches the folders of all files.
@@ -237,14 +246,13 @@ impl Rulebook {
     /// What is in the switch file.
     async fn switch_bytes(self: &Arc<Self>) -> Option<Vec<u8>> {
         let path = self.switch_file()?;
-        let read = move || crate::config::bytes(&path, super::SWITCH_FILE_MAX).ok();
-        tokio::task::spawn_blocking(read).await.ok().flatten()
+        tokio::task::spawn_blocking(move || switches::contents(&path)).await.ok().flatten()
     }
 
-    async fn look_at_switches(self: &Arc<Self>, known: &mut Option<Vec<u8>>, asked: bool) {
+    async fn look_at_switches(self: &Arc<Self>, asked: bool) {
         let Some(path) = self.switch_file() else { return };
         let mut seen = self.switch_bytes().await;
-        if seen == *known && !asked {
+        if seen == self.book().switch_file && !asked {
             return;
         }
         for _ in 0..READINGS_MAX {
@@ -255,8 +263,7 @@ impl Rulebook {
             }
             seen = again;
         }
-        *known = seen;
-        self.filed(&path);
+        self.filed(&path, seen);
     }
 }
 

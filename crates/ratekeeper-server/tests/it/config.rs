@@ -161,6 +161,18 @@ gateway: {listen: '127.0.0.1:4', routes: [{path: '/**', upstream: 'http://127.0.
     assert_eq!(check(server.address, "{").status, 400, "it serves");
 }
 
+/// Goal: rules from Redis without Redis are told before the server listens.
+/// Method: a file that wants them with the store in memory.
+#[test]
+fn rules_from_redis_need_a_shared_store() {
+    let folder = Folder::of(&[("rules.yaml", "rules_from: redis\nrules: []\n")]);
+    let args = ["serve", "--listen", "127.0.0.1:0", "--config", &folder.path("rules.yaml")];
+    let told = output(&args);
+    let text = "error: `rules_from: redis` needs a `store` that is shared; write the URL of one, or \
+                leave out `rules_from`\n";
+    assert_eq!((told.status.code(), &*String::from_utf8_lossy(&told.stderr)), (Some(2), text));
+}
+
 /// Goal: a folder is one set of files in order of name; hidden files, other files and folders in it are
 /// not read as rules.
 /// Method: three files in three forms beside what must not be read; the order is in the banner.

@@ -23,7 +23,7 @@ pub(crate) fn command() -> Command {
 
 /// The command without the program's settings in its environment.
 pub(crate) fn clean(mut command: Command) -> Command {
-    for name in ["CONFIG", "LISTEN", "STORE", "URL", "LOG_FORMAT", "LOG_LEVEL"] {
+    for name in ["CONFIG", "LISTEN", "STORE", "URL", "TOKEN_FILE", "LOG_FORMAT", "LOG_LEVEL"] {
         command.env_remove(format!("RATEKEEPER_{name}"));
     }
     command.stdin(Stdio::null());

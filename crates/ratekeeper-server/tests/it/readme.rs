@@ -2,8 +2,9 @@
 //!
 //! In a block marked `console`, a line `$ ratekeeper …`, `$ cargo run --release -- …` or `$ for …` is
 //! run by a shell with the built program, and the lines that follow are compared with what it says.
-//! A line `…` stands for any lines, and what follows `retry in` or `refused it for` may differ. A line that serves starts
-//! a server on a free port, shown as the default one; the others ask it. Other commands are not run.
+//! A line `…` stands for any lines, and what follows `retry in` or `refused it for` may differ. A line that
+//! serves starts a server on a free port, shown as the default one; the others ask it. Other commands are not
+//! run.
 
 use crate::folder::Folder;
 use crate::program::{self, Program};
@@ -56,7 +57,13 @@ fn run(examples: Vec<Example>) {
 
 /// The commands of all console blocks that are to be run.
 fn examples(readme: &str) -> Vec<Example> {
-    let mut examples: Vec<Option<Example>> = Vec::new();
+    let found = examples_of(readme, &["ratekeeper ", "for "]);
+    found.into_iter().map(|(command, expected)| Example { command, expected }).collect()
+}
+
+/// The commands of all console blocks that begin like this, with what they are said to print.
+pub(crate) fn examples_of(readme: &str, starts: &[&str]) -> Vec<(String, Vec<String>)> {
+    let mut examples: Vec<Option<(String, Vec<String>)>> = Vec::new();
     let mut inside = false;
     for line in readme.lines() {
         if line.trim_start().starts_with("```") {
@@ -65,15 +72,15 @@ fn examples(readme: &str) -> Vec<Example> {
             examples.push(None);
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
             let command = command.replace("cargo run --release --", "ratekeeper");
-            let ours = ["ratekeeper ", "for "].iter().any(|start| command.starts_with(start));
-            examples.push(ours.then_some(Example { command, expected: Vec::new() }));
-        } else if let Some(Some(example)) = examples.last_mut().filter(|_| inside) {
-            example.expected.push(line.trim_end().to_owned());
+            let ours = starts.iter().any(|start| command.starts_with(start));
+            examples.push(ours.then_some((command, Vec::new())));
+        } else if let Some(Some((_, expected))) = examples.last_mut().filter(|_| inside) {
+            expected.push(line.trim_end().to_owned());
         }
     }
-    let mut examples: Vec<Example> = examples.into_iter().flatten().collect();
+    let mut examples: Vec<_> = examples.into_iter().flatten().collect();
     // Empty lines between commands are for the reader.
-    for Example { expected, .. } in &mut examples {
+    for (_, expected) in &mut examples {
         expected
             .truncate(expected.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1));
     }
@@ -81,7 +88,7 @@ fn examples(readme: &str) -> Vec<Example> {
 }
 
 /// A shell that finds the built program first.
-fn shell(script: &str) -> Command {
+pub(crate) fn shell(script: &str) -> Command {
     let folder = Path::new(program::PATH).parent().expect("the program is in a folder");
     let others = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
@@ -92,7 +99,7 @@ fn shell(script: &str) -> Command {
 }
 
 /// The lines said, as they would be on the default port.
-fn shown(said: &str, server: &Program) -> Vec<String> {
+pub(crate) fn shown(said: &str, server: &Program) -> Vec<String> {
     let address = server.address.to_string();
     let said = said.replace(&format!(" --url http://{address}"), "");
     said.replace(&address, "127.0.0.1:8080")
@@ -108,7 +115,7 @@ fn timeless(line: &str) -> &str {
 }
 
 /// Whether the lines fit, where `…` stands for any number of them.
-fn matches(expected: &[&str], said: &[&str]) -> bool {
+pub(crate) fn matches(expected: &[&str], said: &[&str]) -> bool {
     match expected {
         [] => said.is_empty(),
         [any, rest @ ..] if any.trim() == "…" => {

@@ -6,6 +6,7 @@
 mod abandoned;
 mod faults;
 mod held;
+mod live;
 mod moving;
 mod program;
 mod releases;

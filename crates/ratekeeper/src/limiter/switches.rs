@@ -38,11 +38,6 @@ impl Limiter {
         self.0.switches.store(Arc::new(switches));
     }
 
-    /// The time that this limiter goes by, since the epoch: what an end of a switch is compared with.
-    pub fn time(&self) -> Duration {
-        Duration::from_micros(self.0.clock.now())
-    }
-
     /// The switches that are turned at present, by rule.
     pub fn switches(&self) -> Vec<(Arc<str>, Switch)> {
         let now = self.0.clock.now();

@@ -10,7 +10,7 @@ use crate::door::body;
 use crate::door::field::{bad_field, only};
 use crate::door::written;
 use crate::problem::{Problem, quoted};
-use crate::reload::{Author, read_switch};
+use crate::reload::{Author, Turned, read_switch};
 use axum::extract::{Extension, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -32,25 +32,9 @@ pub(super) async fn turn(
 ) -> Result<Response, Refusal> {
     let rule = named(rule)?;
     let text = body::read(request, app.body_timeout).await?;
-    let turned = match text.trim_ascii() {
-        "null" => None,
-        _ => {
-            // Read twice: once so that unknown and double fields are told by name.
-            let fields = ["rollout", "for", "until", "reason"];
-            only(written::parse(&text, EXAMPLE)?, fields, EXAMPLE)?;
-            let body: Value = serde_json::from_str(&text).unwrap_or_default();
-            let now = app.limiter.time().as_secs();
-            let mut turned = read_switch(&body, now).map_err(|(field, fault, repair)| {
-                let repair = repair.replacen("write", "send", 1);
-                bad_field(field, &format!("{fault}; {repair}"))
-            })?;
-            if turned.until.is_some_and(|until| until <= now) {
-                return Err(bad_field("until", "is over already; send a later time").into());
-            }
-            turned.by = who.map(|Extension(Author(name))| name);
-            Some(turned)
-        }
-    };
+    let turned = read(&text, app.limiter.now() / 1_000_000)?;
+    let by = who.map(|Extension(Author(name))| name);
+    let turned = turned.map(|turned| Turned { by, ..turned });
     if rule.len() > NAME_MAX {
         let detail = "there is no such rule; name one, or `*` for all";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail).into());
@@ -59,6 +43,28 @@ pub(super) async fn turn(
     let until = turned.as_ref().and_then(|turned| turned.until).map(crate::reload::moment);
     app.rulebook.turn(rule.clone(), turned).await?;
     Ok(json(&value!({ "rule": quoted(&rule), "rollout": rollout, "until": until }))?)
+}
+
+/// What is to be turned; none to turn back.
+fn read(text: &str, now: u64) -> Result<Option<Turned>, Problem> {
+    if text.trim_ascii() == "null" {
+        return Ok(None);
+    }
+    // Read twice: once so that unknown and double fields are told by name.
+    let fields = ["rollout", "for", "until", "reason"];
+    only(written::parse(text, EXAMPLE)?, fields, EXAMPLE)?;
+    let body: Value = serde_json::from_str(text).unwrap_or_default();
+    if body.get("rollout").is_some_and(Value::is_null) {
+        return Ok(None);
+    }
+    let turned = read_switch(&body, now).map_err(|(field, fault, repair)| {
+        let repair = repair.replacen("write", "send", 1);
+        bad_field(field, &format!("{fault}; {repair}"))
+    })?;
+    match turned.until.is_some_and(|until| until <= now) {
+        true => Err(bad_field("until", "is over already; send a later time")),
+        false => Ok(Some(turned)),
+    }
 }
 
 /// Longest name of a rule.

@@ -127,7 +127,8 @@ mod tests {
         let text = yaml(&tree);
         let back = file::json(&Source { name: "x".into(), text: text.clone() }).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&back).unwrap(), Value::Object(tree), "{text}");
-        let start = "version: 1\ntiers: [free, pro]\nexempt: []\nrules:\n  - id: api\n    match: {path: /api/**, except: [/api/export]}\n";
+        let start = "version: 1\ntiers: [free, pro]\nexempt: []\nrules:\n  - id: api\n    \
+                     match: {path: /api/**, except: [/api/export]}\n";
         assert!(text.starts_with(start), "{text}");
     }
 }
