@@ -33,6 +33,7 @@ pub(crate) use switches::{Turned, read as read_switch};
 pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml};
 
 use crate::config::{Fault, Faults};
+use crate::observe::logs::plain;
 use draft::Ground;
 use fleet::Fleet;
 use ratekeeper::Limiter;
@@ -40,7 +41,6 @@ use release::History;
 use serde::Serialize;
 use state::{Live, State};
 use std::fmt;
-use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switches::Switches;
@@ -206,10 +206,14 @@ impl Rulebook {
     }
 }
 
-/// A line for the operator. A server goes on without anyone to read it.
+/// A line for the operator, in the log.
 fn tell(line: &str) {
-    let plain: String = line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    let _ = writeln!(io::stderr(), "{plain}");
+    let line = plain(line);
+    match line.split_once(": ") {
+        Some(("error", text)) => tracing::error!("{text}"),
+        Some(("warning", text)) => tracing::warn!("{text}"),
+        _ => tracing::info!("{line}"),
+    }
 }
 
 impl fmt::Debug for Rulebook {

@@ -34,7 +34,7 @@ fn a_bad_file_changes_nothing_and_is_told() {
         let (fault, error) = told.unwrap_or_else(|| panic!("{words}: {}", fault(server.address)));
         assert_eq!((&fault["source"], &error["file"]), (&"file".into(), &file.as_str().into()));
         assert_ne!(error["repair"], "");
-        says(&server, &format!("error: {file}:{line}:"));
+        says(&server, &format!("{file}:{line}:"));
         let decision = ask(server.address, "alice", 1);
         assert_eq!(
             (&decision["version"], &decision["remaining"]),

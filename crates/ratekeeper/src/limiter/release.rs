@@ -20,6 +20,14 @@ use crate::rule::{
 use found::{Finder, exempt_index};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Rules that are freed in no time.
+const FREED_AT_ONCE: usize = 1_000;
+
+/// How often to look whether nobody decides by a former release any more, and how long between two looks.
+const LOOKS_MAX: usize = 100;
+const LOOK: Duration = Duration::from_millis(1);
 
 pub(super) struct Release {
     pub(super) version: u64,
@@ -255,6 +263,14 @@ impl Limiter {
         let before = Some((&*former, self.0.clock.now()));
         let version = number(former.version);
         self.0.rules.store(Arc::new(Release::new(&self.0.secret, rules, version, before)));
+        // Whoever holds it last frees it, which takes long where there are many rules: nobody who decides.
+        let waits = former.entries.len() > FREED_AT_ONCE;
+        for _ in 0..LOOKS_MAX {
+            if !waits || Arc::strong_count(&former) == 1 {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
         version
     }
 
