@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
-//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits | layer | rules
+//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits | layer | rules | http
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
@@ -10,6 +10,7 @@
 #![allow(clippy::ptr_arg, reason = "governor looks a key up as the type that it stores")]
 
 mod contender;
+mod http;
 mod keys;
 mod latency;
 mod layer;
@@ -51,11 +52,12 @@ fn main() {
     match words[..] {
         ["memory-of", name] => return memory::child(name, FULL),
         ["waiters-of", name] => return waiters::child(name),
+        ["hello-on", address] => return http::say_hello(address),
+        ["http-from", ..] => return http::child(plan(&words)),
         ["redis-from", core, ..] => return shared::child(core, &words),
         _ => {}
     }
-    let mut plan = if words.contains(&"quick") { QUICK } else { FULL };
-    plan.lean = words.contains(&"lean");
+    let plan = plan(&words);
     let parts = [
         "throughput",
         "batch",
@@ -66,6 +68,7 @@ fn main() {
         "permits",
         "layer",
         "rules",
+        "http",
         "redis",
     ];
     let chosen = parts.iter().any(|part| words.contains(part));
@@ -97,9 +100,17 @@ fn main() {
     if wanted("rules") {
         rules::run();
     }
+    if wanted("http") {
+        http::run(&words);
+    }
     if wanted("redis") {
         shared::run(&words);
     }
+}
+
+fn plan(words: &[&str]) -> Plan {
+    let plan = if words.contains(&"quick") { QUICK } else { FULL };
+    Plan { lean: words.contains(&"lean"), ..plan }
 }
 
 /// The middle of some figures, and how far the quarters of them lie apart, in percent of it.

@@ -122,8 +122,8 @@ impl Observe {
         self.started.elapsed()
     }
 
-    /// All metrics as text, in the form that [`metrics::CONTENT_TYPE`] names; so many times rules were
-    /// offered that are not fit to be used.
+    /// All metrics as text, in the form that [`METRICS_TYPE`] names; so many times rules were offered that
+    /// are not fit to be used.
     pub async fn metrics(self: &Arc<Self>, limiter: &Limiter, failures: u64) -> Option<String> {
         let usage = self.store.usage(limiter).await;
         metrics::text(self, limiter, usage, failures)

@@ -138,7 +138,12 @@ impl Secret {
     /// The secret of these keys.
     pub(crate) fn of_keys([a, b, c, d]: [u64; 4]) -> Secret {
         let (single, several) = (SecretState::of(a, b), SecretState::of(c, d));
-        Secret { single, several, ..Secret::default() }
+        Secret {
+            single,
+            several,
+            #[cfg(feature = "redis")]
+            fleet: None,
+        }
     }
 
     /// The keys, to be kept as secret as the keys that are counted.

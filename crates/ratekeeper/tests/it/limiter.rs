@@ -6,6 +6,8 @@ mod against_oracle;
 mod calls;
 mod keys;
 mod many;
+#[cfg(feature = "yaml")]
+mod observed;
 mod observer;
 mod rules;
 mod several;
