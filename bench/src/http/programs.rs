@@ -59,7 +59,7 @@ pub fn ratekeeper(store: Option<&str>) -> Option<Running> {
         "memory: {keys: 2000000}\nrules: [{id: api, key: user, limit: 1/day burst 100000}]\n";
     std::fs::write(&file, rules).ok()?;
     let path = file.display().to_string();
-    let running = start(&find("ratekeeper")?, |address| {
+    let mut running = start(&find("ratekeeper")?, |address| {
         let words = ["serve", "--config", &path, "--log-level", "off", "--listen"];
         let mut args: Vec<String> = words.map(str::to_owned).to_vec();
         args.push(address.to_string());
@@ -68,7 +68,8 @@ pub fn ratekeeper(store: Option<&str>) -> Option<Running> {
         }
         args
     })?;
-    Some(Running { file: Some(file), ..running })
+    running.file = Some(file);
+    Some(running)
 }
 
 pub fn throttlecrab() -> Option<Running> {
