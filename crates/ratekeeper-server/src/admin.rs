@@ -3,7 +3,7 @@
 //! Invariant: nobody changes anything without a token, except from this machine where none was set; a page
 //! of another site never does. Every change, and every attempt at one, is a line in the log.
 
-mod guard;
+pub(crate) mod guard;
 mod keys;
 mod token;
 mod why;

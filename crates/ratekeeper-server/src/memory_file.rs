@@ -11,6 +11,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -28,13 +29,15 @@ const BYTES_MAX: usize = 8 << 30;
 #[derive(Clone, Debug)]
 pub struct MemoryFile {
     folder: PathBuf,
+    /// Held while it is written, since there is one place beside it.
+    writing: Arc<Mutex<()>>,
 }
 
 impl MemoryFile {
     /// In this folder, which is made if it is not there.
     pub fn open(folder: &Path) -> io::Result<MemoryFile> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        Ok(MemoryFile { folder: folder.to_owned() })
+        Ok(MemoryFile { folder: folder.to_owned(), writing: Arc::default() })
     }
 
     fn path(&self) -> PathBuf {
@@ -68,6 +71,7 @@ impl MemoryFile {
 
     /// Writes what the limiter holds.
     pub fn write(&self, limiter: &Limiter) -> io::Result<u64> {
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let beside = self.folder.join(format!("{NAME}.new"));
         let open =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);

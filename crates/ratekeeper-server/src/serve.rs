@@ -4,7 +4,7 @@
 //! when it is told to and never otherwise, whatever accepting a connection fails with; and whatever a
 //! peer does or leaves undone, its connection ends.
 
-mod crowd;
+pub(crate) mod crowd;
 mod stream;
 
 use crate::problem::Problem;

@@ -27,6 +27,15 @@ impl Clock {
         Clock::System(SystemClock::start(quanta::Clock::new()))
     }
 
+    /// Begins no earlier than at a tick: where somebody was before, time does not go back.
+    pub(crate) fn not_before(&mut self, tick: u64) {
+        if let Clock::System(clock) = self {
+            let behind = (tick.min(NOW_MAX) * 1_000).saturating_sub(clock.epoch);
+            clock.epoch += behind;
+            *clock.offset.get_mut() += behind;
+        }
+    }
+
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         match self {

@@ -202,7 +202,10 @@ impl Secret {
     }
 
     /// What tells the buckets of one meter from those of others.
-    pub(crate) fn salt(&self, name: impl Hash) -> u64 {
-        self.several.hash_one(name)
+    pub(crate) fn salt(&self, name: &str) -> u64 {
+        // As bytes alone, which no compiler lays out in another way.
+        let mut hasher = self.several.build_hasher();
+        hasher.write(name.as_bytes());
+        hasher.finish()
     }
 }

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::observe::logs::plain;
 use crate::problem::Problem;
 use crate::reload::Author;
+use crate::serve::crowd::network;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -25,16 +26,20 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let peer = request.extensions().get::<Peer>().map(|Peer(peer)| *peer);
     let needs = needed(&method, &path);
-    let (who, response) = match app.admin.role(request.headers(), peer, needs) {
+    let role = app.admin.role(request.headers(), peer, needs);
+    let who = role.as_ref().map_or("nobody", |role| role.name());
+    let changes = needs == Role::Write;
+    let mut audit = changes.then(|| Audit { method, path, who, peer, status: None });
+    let response = match role {
         Ok(role) => {
             let from = peer.map_or_else(|| "?".into(), |peer| peer.to_string());
             request.extensions_mut().insert(Author(format!("{} from {from}", role.name())));
-            (role.name(), next.run(request).await)
+            next.run(request).await
         }
-        Err(refused) => ("nobody", refused.into_response()),
+        Err(refused) => refused.into_response(),
     };
-    if needs == Role::Write {
-        audit(&method, &path, who, peer, response.status());
+    if let Some(audit) = &mut audit {
+        audit.status = Some(response.status().as_u16());
     }
     response
 }
@@ -45,12 +50,23 @@ fn needed(method: &Method, path: &str) -> Role {
     if looks { Role::Read } else { Role::Write }
 }
 
-/// A line for each change, and for each attempt.
-fn audit(method: &Method, path: &str, who: &str, peer: Option<IpAddr>, status: StatusCode) {
-    let path = plain(path);
-    let from = peer.map(|peer| peer.to_string());
-    let (method, status) = (method.as_str(), status.as_u16());
-    tracing::info!(method, path, role = who, from, status, "administration");
+/// A call that changes something, or tries to: a line in the log when it is over, also where nobody waits
+/// for the answer any more.
+struct Audit {
+    method: Method,
+    path: String,
+    who: &'static str,
+    peer: Option<IpAddr>,
+    /// What was answered; none if who asked has gone before.
+    status: Option<u16>,
+}
+
+impl Drop for Audit {
+    fn drop(&mut self) {
+        let (method, path, role) = (self.method.as_str(), plain(&self.path), self.who);
+        let (from, status) = (self.peer.map(|peer| peer.to_string()), self.status);
+        tracing::info!(method, path, role, from, status, "administration");
+    }
 }
 
 /// Why somebody does not pass.
@@ -104,6 +120,11 @@ impl Admin {
                               there is no token; set `admin.token_file`, or `listen.admin` on loopback";
                 return Err(Refused::Forbidden(detail));
             }
+            Access::Local if passed_on(headers) => {
+                let detail = "a proxy passed this on, so it is not known who asks; set \
+                              `admin.token_file`, and send a token";
+                return Err(Refused::Elsewhere(detail));
+            }
             Access::Local if is_local_name(headers) => Role::Write,
             Access::Local => {
                 let detail = "without a token the host has to be this machine's; ask for \
@@ -111,18 +132,17 @@ impl Admin {
                 return Err(Refused::Elsewhere(detail));
             }
             Access::Tokens(tokens) => {
-                let address = peer.map_or_else(String::new, |peer| peer.to_string());
-                if self.failed(&address, 0) {
-                    return Err(Refused::TooMany);
-                }
+                let address = peer.map_or_else(String::new, |peer| network(peer).to_string());
                 let Some(given) = bearer(headers) else {
                     let detail = "a token is needed; send `Authorization: Bearer …`, or use \
                                   `--token-file`";
                     return Err(Refused::Unknown(detail));
                 };
                 let Some(role) = tokens.role(given) else {
-                    self.failed(&address, 1);
-                    return Err(Refused::Unknown("the token is unknown; send one of the file's"));
+                    return Err(match self.has_failed_too_often(&address) {
+                        true => Refused::TooMany,
+                        false => Refused::Unknown("the token is unknown; send one of the file's"),
+                    });
                 };
                 role
             }
@@ -134,16 +154,10 @@ impl Admin {
         Ok(role)
     }
 
-    /// Counts wrong tokens of an address; whether there were too many.
-    fn failed(&self, address: &str, more: u64) -> bool {
-        let Some(rule) = self.failures.as_ref().and_then(|failures| failures.rule("admin").ok())
-        else {
-            return false;
-        };
-        match more {
-            0 => rule.peek(address).try_now().is_ok_and(|left| left.remaining() == 0),
-            _ => rule.check(address).try_now().is_ok_and(|own| own.is_refused()),
-        }
+    /// Counts a wrong token of an address; whether there were too many.
+    fn has_failed_too_often(&self, address: &str) -> bool {
+        let rule = self.failures.as_ref().and_then(|failures| failures.rule("admin").ok());
+        rule.is_some_and(|rule| rule.check(address).try_now().is_ok_and(|own| own.is_refused()))
     }
 }
 
@@ -155,8 +169,16 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token.trim_ascii())
 }
 
+/// Whether a proxy says that it speaks for somebody: then a name of this machine says nothing of who asks.
+fn passed_on(headers: &HeaderMap) -> bool {
+    let speaks = |name: &str| {
+        matches!(name, "forwarded" | "via" | "x-real-ip") || name.starts_with("x-forwarded-")
+    };
+    headers.keys().any(|name| speaks(name.as_str()))
+}
+
 /// Whether a browser, if it is one, was led here by a page of this server or by its user.
-fn is_same_site(headers: &HeaderMap) -> bool {
+pub(crate) fn is_same_site(headers: &HeaderMap) -> bool {
     let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
     if !matches!(site, None | Some(b"same-origin" | b"none")) {
         return false;
@@ -175,10 +197,14 @@ fn is_local_name(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     let Some(host) = host.filter(|_| hosts.next().is_none()) else { return false };
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => address,
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, rest)) => (address, rest),
+        None => host.find(':').map_or((host, ""), |at| host.split_at(at)),
     };
+    let digits = port.strip_prefix(':').map_or(port.is_empty(), |port| port.parse::<u16>().is_ok());
+    if !digits {
+        return false;
+    }
     let is_loopback =
         name.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback());
     is_loopback || name.eq_ignore_ascii_case("localhost")

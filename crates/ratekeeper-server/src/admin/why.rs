@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::decisions::Asked;
 use crate::door::{Answer, json};
 use crate::problem::Problem;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -24,9 +25,10 @@ struct Why<'a> {
 
 pub(super) async fn why(
     State(app): State<App>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Problem> {
-    let Some(refusal) = app.refusals.find(&id) else {
+    let found = id.ok().and_then(|Path(id)| app.refusals.find(&id));
+    let Some(refusal) = found else {
         let detail = "there is no such refusal among the last of this server; ask the one that refused, \
                       and soon";
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));

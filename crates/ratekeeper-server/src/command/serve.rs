@@ -23,6 +23,7 @@ use ratekeeper::limiter::Builder;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use tokio::time::timeout;
 
 /// Files beside those of connections.
 const FILES_BESIDE: u64 = 256;
@@ -85,8 +86,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         () = listeners.serve(app, bounds) => ("stopped", ExitCode::SUCCESS),
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
     };
-    if let Some(kept) = kept {
-        kept.finish(held).await;
+    if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
+        let _ = timeout(bounds.drain, kept.finish(held)).await;
     }
     drop(log);
     let _ = writeln!(io::stdout(), "{last}");

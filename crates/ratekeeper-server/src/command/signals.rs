@@ -20,6 +20,8 @@ pub(super) struct Signals {
     interrupt: Signal,
     /// From whoever runs it.
     terminate: Signal,
+    /// Listened for from the start, so that it never ends the server; what reads files has its own.
+    _hangup: Signal,
 }
 
 impl Signals {
@@ -31,7 +33,9 @@ impl Signals {
             })
         };
         let interrupt = listen(SignalKind::interrupt())?;
-        Ok(Signals { interrupt, terminate: listen(SignalKind::terminate())? })
+        let (terminate, _hangup) =
+            (listen(SignalKind::terminate())?, listen(SignalKind::hangup())?);
+        Ok(Signals { interrupt, terminate, _hangup })
     }
 
     /// Leads a server to its end.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: never more than [`BODY_MAX`] bytes are kept, whatever was declared.
 
+use crate::admin::guard::is_same_site;
 use crate::problem::Problem;
 use axum::body::HttpBody;
 use axum::extract::Request;
@@ -24,6 +25,11 @@ const LINGER_MAX: u64 = 1024 * 1024;
 /// The whole body as text.
 pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Problem> {
     let (head, mut body) = request.into_parts();
+    if !is_same_site(&head.headers) {
+        let detail =
+            "this came from a page of another site; ask from a program, or from this server's";
+        return Err(Problem::new(StatusCode::FORBIDDEN, detail));
+    }
     check_headers(&head.headers)?;
     let declared = body.size_hint().lower();
     // Who asks before sending is told so, and sends nothing.

@@ -39,7 +39,7 @@ impl Rulebook {
             let restart =
                 self.ground.needs_restart(&read.file.settings, draft.source == Origin::Api);
             let left_out = read.left_out.clone();
-            let mut release = self.release(draft, &read, live.number + 1);
+            let mut release = self.release(draft, &read, live.number.saturating_add(1));
             if let Some(fleet) = &self.fleet {
                 fleet::shareable(&mut release).map_err(Refused::Faults)?;
                 if fleet.post(&release, live.number).await?.is_err() {

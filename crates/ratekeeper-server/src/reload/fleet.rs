@@ -64,7 +64,7 @@ impl Fleet {
         switches: &Switches,
         seen: u64,
     ) -> Result<Result<(), u64>, Refused> {
-        self.put_switches(switches, seen, seen + 1).await
+        self.put_switches(switches, seen, seen.saturating_add(1)).await
     }
 
     pub(super) async fn put_switches(

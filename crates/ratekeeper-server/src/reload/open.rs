@@ -129,7 +129,7 @@ impl Rulebook {
         }
         let draft = first(config, overrides);
         // Nobody has numbered what a fleet does not know yet.
-        let number = if self.fleet.is_some() { newest } else { newest + 1 };
+        let number = if self.fleet.is_some() { newest } else { newest.saturating_add(1) };
         let (draft, read) = match config.filter(|_| draft.overrides.is_empty()) {
             // It was read a moment ago.
             Some(config) => (draft, known(config, digest)),

@@ -39,6 +39,10 @@ fn without_a_token_only_this_machine_passes() {
         ("Host: [::1]:8080\r\n", 200),
         ("Host: [::ffff:127.0.0.1]\r\n", 200),
         ("Host: localhost.evil.example\r\n", 403),
+        ("Host: localhost:evil.example\r\n", 403),
+        ("Host: [::1]evil.example\r\n", 403),
+        ("Host: localhost\r\nX-Forwarded-For: 192.0.2.7\r\n", 403),
+        ("Host: localhost\r\nVia: 1.1 proxy\r\n", 403),
         ("Host: evil.example\r\n", 403),
         ("Host: 128.0.0.1\r\n", 403),
         ("Host: [::2]\r\n", 403),
@@ -87,8 +91,8 @@ fn tokens_pass_with_their_roles() {
     }
 }
 
-/// Goal: wrong tokens end at a bound, and then even a right one has to wait; others paths do not.
-/// Method: wrong ones up to the bound, and the right one after it.
+/// Goal: wrong tokens end at a bound; who has a right one passes all the same.
+/// Method: wrong ones up to the bound and beyond, and the right one after them.
 #[test]
 fn wrong_tokens_are_bounded() {
     let server = Server::administered(Admin::by_token(tokens()));
@@ -96,8 +100,9 @@ fn wrong_tokens_are_bounded() {
     for _ in 0..20 {
         assert_eq!(call(server.address, PEEK, &bearer(&READ.replace('0', "2"))).status, 401);
     }
-    let reply = call(server.address, PEEK, &bearer(WRITE));
+    let reply = call(server.address, PEEK, &bearer(&READ.replace('0', "2")));
     assert_eq!((reply.status, reply.field("retry-after")), (429, Some("60")));
+    assert_eq!(call(server.address, PEEK, &bearer(WRITE)).status, 200);
     assert_eq!(check(server.address, r#"{"rule":"token-bucket","key":"alice"}"#).status, 200);
 }
 
@@ -260,4 +265,19 @@ fn a_refusal_can_be_asked_for_by_its_name() {
 
     let unknown = call(server.address, "GET /v1/decisions/01J0", "Host: localhost\r\n");
     assert_eq!(unknown.status, 404);
+}
+
+/// Goal: a page of another site charges nothing.
+/// Method: what browsers send along, on every path that takes a body.
+#[test]
+fn pages_of_other_sites_ask_nothing() {
+    let server = Server::start();
+    let body = r#"{"rule":"token-bucket","key":"alice"}"#;
+    for path in ["check", "reserve", "settle", "cancel", "release"] {
+        for field in ["Origin: http://evil.example\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
+            let line = format!("POST /v1/{path}");
+            assert_eq!(send(server.address, &request(&line, field, body)).status, 403, "{path}");
+        }
+    }
+    assert_eq!(check(server.address, body).json()["remaining"], 9);
 }

@@ -243,10 +243,11 @@ impl Log {
     }
 
     /// A log of these times and costs; those that no entry can have are left out.
-    pub fn of(entries: impl IntoIterator<Item = (u64, u64)>) -> Log {
+    pub fn of(entries: &[(u64, u64)]) -> Log {
         let mut log = Log::default();
+        log.reserve(entries.len());
         let fits = |(at, cost): &(u64, u64)| at >> (64 - COST_BITS) == 0 && *cost <= ENTRY_MAX;
-        entries.into_iter().filter(fits).for_each(|(at, cost)| log.add_at(at, cost));
+        entries.iter().filter(|own| fits(own)).for_each(|(at, cost)| log.add_at(*at, *cost));
         log
     }
 

@@ -159,14 +159,22 @@ impl Inner {
         let Selected { enforced, shadow, slots, closed, looks } = selected;
         if closed {
             if !looks {
-                self.observe_closed(&slots);
+                self.observe_closed(&slots, false);
             }
             return Admission::closed(&slots, sheet);
         }
         let mut holds = Vec::new();
         let results = self.take(enforced, way, false, &mut holds);
         let shadows = self.take_shadows(shadow, &results, way, &mut holds);
+        self.observe_shut(&slots, &results, looks);
         Admission::new(sheet, &slots, results, shadows, holds)
+    }
+
+    /// Tells of rules in shadow that would let nobody pass, if a request that takes something passes.
+    fn observe_shut(&self, slots: &[Slot], results: &[RuleResult], looks: bool) {
+        if !looks && results.iter().all(|result| result.is_allowed()) {
+            self.observe_closed(slots, true);
+        }
     }
 
     /// Charges rules in memory, all or none; what is to be given back or settled later is held.
@@ -217,11 +225,12 @@ impl Later {
         if self.limiter.shared.is_some() {
             return self.run_far().await;
         }
-        let Later { limiter, selected: Selected { enforced, shadow, slots, .. }, sheet, way } =
-            self;
+        let Later { limiter, selected, sheet, way } = self;
+        let Selected { enforced, shadow, slots, looks, .. } = selected;
         let (results, hold) = Line::new(&limiter, enforced.into_vec()).await;
         let mut holds = vec![hold];
         let shadows = limiter.take_shadows(shadow, &results, way, &mut holds);
+        limiter.observe_shut(&slots, &results, looks);
         Admission::new(sheet, &slots, results, shadows, holds)
     }
 }

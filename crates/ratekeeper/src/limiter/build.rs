@@ -145,7 +145,7 @@ impl Builder {
     }
 
     /// The limiter.
-    pub fn build(self) -> Limiter {
+    pub fn build(mut self) -> Limiter {
         let own = || self.saved.as_ref().map_or_else(Secret::default, Saved::secret);
         #[cfg(not(feature = "redis"))]
         let secret = own();
@@ -165,6 +165,8 @@ impl Builder {
         let saved = self.saved.filter(|_| shared.is_none());
         #[cfg(not(feature = "redis"))]
         let saved = self.saved;
+        // Windows and logs of a time that is to come would not move until then.
+        saved.iter().for_each(|saved| self.clock.not_before(saved.at));
         let now = self.clock.now();
         for kept in saved.into_iter().flat_map(|saved| saved.buckets) {
             store.take_in(now, kept);

@@ -33,7 +33,8 @@ impl Limiter {
         if !self.0.decide_canary(&asked).await.is_without_figures() {
             return Health::Well;
         }
-        match self.0.rules.load().refuses_without_store() {
+        let release = self.0.rules.load();
+        match release.denying().any(|spec| self.0.is_enforced(spec)) {
             true => Health::Refusing,
             false => Health::Degraded,
         }

@@ -139,18 +139,18 @@ fn meters(secret: &Secret, rule: &str, limits: &[Limit]) -> Vec<Meter> {
     let limits: Vec<&Limit> = limits.iter().filter(|limit| limit.amount().is_some()).collect();
     let numbered = limits.iter().enumerate().filter_map(|(index, limit)| {
         let same = limits[..index].iter().filter(|other| name(other) == name(limit)).count();
+        let name = bucket_name(rule, limit, same);
         #[cfg(feature = "redis")]
-        let shared = secret.shared_name(&shared_name(rule, limit, same));
+        let shared = secret.shared_name(&name);
         #[cfg(not(feature = "redis"))]
         let shared = 0;
-        Meter::new(limit.shape(), secret.salt((rule, name(limit), same)), shared)
+        Meter::new(limit.shape(), secret.salt(&name), shared)
     });
     numbered.collect()
 }
 
-/// The same name as text, for a store that outlives this process and this version.
-#[cfg(feature = "redis")]
-fn shared_name(rule: &str, limit: &Limit, same: usize) -> String {
+/// The same name as text, for what outlives this process and this version.
+fn bucket_name(rule: &str, limit: &Limit, same: usize) -> String {
     match limit.shape() {
         Shape::Unlimited => String::new(),
         Shape::Concurrent(_) => format!("{rule} concurrent {same}"),

@@ -89,8 +89,8 @@ impl Limiter {
         Ok(explanation)
     }
 
-    /// The parts of the key under which a rule counts a request; `None` if there is no such rule, or it
-    /// does not count that request.
+    /// The parts of the key under which a rule counts a request, if it is for its host and path; `None` if
+    /// there is no such rule, or a part is missing.
     pub fn key_of(&self, rule: &str, request: &Request<'_>) -> Option<Vec<String>> {
         let release = self.0.rules.load();
         let view = View::new(&self.0, &release, request, ANYONE).ok()?;

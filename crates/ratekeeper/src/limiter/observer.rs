@@ -85,13 +85,16 @@ impl Inner {
         }
     }
 
-    /// The same of rules that let nobody pass, and refused a request.
-    pub(super) fn observe_closed(&self, slots: &[Slot]) {
+    /// The same of rules that let nobody pass: of those that refused a request, or, if it passes, of those
+    /// in shadow.
+    pub(super) fn observe_closed(&self, slots: &[Slot], passes: bool) {
         let Some(observer) = &self.observer else { return };
         for slot in slots {
-            if let Slot::Closed(label, false) = slot {
+            if let Slot::Closed(label, shadow) = slot
+                && *shadow == passes
+            {
                 let (rule, decision) = (&*label.id, &Decision::CLOSED);
-                observer.observed(&Observed { rule, who: None, decision, shadow: false });
+                observer.observed(&Observed { rule, who: None, decision, shadow: *shadow });
             }
         }
     }

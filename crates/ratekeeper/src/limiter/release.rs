@@ -120,10 +120,11 @@ impl Release {
         self.names.get(name).map(|number| &self.entries[*number as usize])
     }
 
-    /// Whether a rule refuses while the shared store is away.
-    pub(super) fn refuses_without_store(&self) -> bool {
-        let denies = |spec: &RuleSpec| spec.on_store_failure == OnStoreFailure::Deny;
-        self.entries.iter().any(|Entry { spec, .. }| denies(spec) && spec.scope == Scope::Fleet)
+    /// Rules that are asked of a shared store, and refuse while it is away.
+    pub(super) fn denying(&self) -> impl Iterator<Item = &RuleSpec> {
+        let asks = |entry: &&Entry| !entry.live.is_empty() && entry.spec.scope == Scope::Fleet;
+        let specs = self.entries.iter().filter(asks).map(|entry| &entry.spec);
+        specs.filter(|spec| spec.on_store_failure == OnStoreFailure::Deny)
     }
 
     /// The number of a tier; that of the first if there is none of this name.
@@ -264,7 +265,8 @@ impl Limiter {
         let version = number(former.version);
         self.0.rules.store(Arc::new(Release::new(&self.0.secret, rules, version, before)));
         // Whoever holds it last frees it, which takes long where there are many rules: nobody who decides.
-        let waits = former.entries.len() > FREED_AT_ONCE;
+        let size = |entry: &Entry| 1 + entry.overrides.len();
+        let waits = former.entries.iter().map(size).sum::<usize>() > FREED_AT_ONCE;
         for _ in 0..LOOKS_MAX {
             if !waits || Arc::strong_count(&former) == 1 {
                 break;

@@ -21,6 +21,8 @@ const ENTRIES_MAX: u32 = 1 << 24;
 #[derive(Clone)]
 pub struct Saved {
     pub(super) keys: [u64; 4],
+    /// The tick at which it was saved.
+    pub(super) at: u64,
     pub(super) buckets: Vec<Kept>,
 }
 
@@ -62,8 +64,9 @@ impl Limiter {
         let mut out = Out { to, sum: SipHasher13::new(), done: Ok(()) };
         out.put(MAGIC);
         self.0.secret.keys().iter().for_each(|key| out.number(*key));
-        let mut count = 0;
-        self.0.store.each_kept(self.0.clock.now(), |kept| {
+        let (now, mut count) = (self.0.clock.now(), 0);
+        out.number(now);
+        self.0.store.each_kept(now, |kept| {
             count += 1;
             out.bucket(&kept);
         });
@@ -141,13 +144,13 @@ impl Saved {
 
     fn parse(from: &mut In<'_>) -> Option<Saved> {
         let keys = [from.number()?, from.number()?, from.number()?, from.number()?];
-        let mut buckets = Vec::new();
+        let (at, mut buckets) = (from.number()?, Vec::new());
         loop {
             let [head] = from.take()?;
             let (kind, spent) = (head & 0x7f, head & 0x80 != 0);
             if kind == 0 {
                 return (from.number()? == buckets.len() as u64 && from.0.is_empty())
-                    .then_some(Saved { keys, buckets });
+                    .then_some(Saved { keys, at, buckets });
             }
             let bucket = from.number()?;
             buckets.push(match kind {

@@ -22,7 +22,7 @@ use std::task::Poll;
 impl Later {
     pub(super) async fn run_far(self) -> Admission {
         let Later { limiter, selected, sheet, way } = self;
-        let Selected { enforced, shadow, slots, .. } = selected;
+        let Selected { enforced, shadow, slots, looks, .. } = selected;
         let order: Vec<bool> = enforced.iter().map(|asked| asked.rule.manner.instance).collect();
         let (near, far): (Vec<_>, Vec<_>) =
             enforced.into_iter().partition(|asked| asked.rule.manner.instance);
@@ -50,6 +50,7 @@ impl Later {
         };
         let results = in_order(&order, near, far);
         let shadow = if passes { shadow } else { Vec::new() };
+        limiter.observe_shut(&slots, &results, looks);
         let each = shadow.into_iter().map(|asked| limiter.take_shadow(asked, way));
         let mut shadows = Few::default();
         for (own, more) in join_all(each).await {

@@ -29,7 +29,7 @@ impl Prepared {
         let Prepared { limiter, selected, sheet } = self;
         let Selected { enforced, slots, closed, .. } = selected;
         if closed {
-            limiter.observe_closed(&slots);
+            limiter.observe_closed(&slots, false);
             let Admission { decisions, .. } = Admission::closed(&slots, sheet);
             return Ok(Reserved::new(decisions, None));
         }

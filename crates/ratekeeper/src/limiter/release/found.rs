@@ -11,9 +11,15 @@ use crate::rule::index::{Entry as Indexed, Found, Index};
 use crate::rule::method::canonical_method;
 use crate::rule::pattern::{HostPattern, PathPattern};
 use crate::rule::{Exempt, Match};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
+
+/// Rules that share something, at most, for which a rule with a place is found by that instead.
+const FEW: u32 = 8;
+
+/// Names of header fields, at most, by which rules are found: each is looked for in every request.
+const NAMES_MAX: usize = 16;
 
 /// Rules by the name of something and its value.
 type Named = HashMap<Arc<str>, HashMap<Arc<str>, Vec<u32>>>;
@@ -52,6 +58,8 @@ enum By<'e> {
 struct Counts<'e> {
     places: HashMap<(&'e [HostPattern], &'e [PathPattern]), u32>,
     headers: HashMap<(&'e Arc<str>, &'e Arc<str>), u32>,
+    /// Names of header fields that must have a value.
+    names: HashSet<&'e Arc<str>>,
     methods: HashMap<&'e Arc<str>, u32>,
     tiers: HashMap<usize, u32>,
 }
@@ -72,20 +80,27 @@ impl<'e> Counts<'e> {
         }
         more(&mut self.places, place(matches));
         valued(matches).for_each(|header| more(&mut self.headers, header));
+        self.names.extend(valued(matches).map(|(name, _)| name));
         matches.methods.iter().for_each(|method| more(&mut self.methods, method));
         matches.tiers.iter().for_each(|tier| more(&mut self.tiers, *tier));
     }
 
-    /// What the fewest other rules have; of equals, the place.
+    /// What the fewest other rules have; of equals, the place. What is found by something else is looked at
+    /// wherever the request goes, so a rule that has a place leaves it only for what few have.
     fn rarest(&self, matches: &'e Match) -> By<'e> {
         let most = |counts: &mut dyn Iterator<Item = u32>| counts.max().unwrap_or(u32::MAX);
         let methods = &mut matches.methods.iter().map(|method| self.methods[method]);
         let tiers = &mut matches.tiers.iter().map(|tier| self.tiers[tier]);
+        let known = self.names.len() <= NAMES_MAX;
         let headers = valued(matches)
+            .filter(|_| known)
             .map(|(name, value)| (self.headers[&(name, value)], By::Header(name, value)));
         let others = [(most(methods), By::Methods), (most(tiers), By::Tiers)];
-        let all = [(self.places[&place(matches)], By::Place)].into_iter().chain(headers);
-        let rarest = all.chain(others).min_by_key(|(count, _)| *count);
+        let most =
+            if matches.hosts.is_empty() && matches.paths.is_empty() { u32::MAX } else { FEW };
+        let others = headers.chain(others).filter(|(count, _)| *count <= most);
+        let all = [(self.places[&place(matches)], By::Place)].into_iter().chain(others);
+        let rarest = all.min_by_key(|(count, _)| *count);
         rarest.map_or(By::Place, |(_, by)| by)
     }
 }

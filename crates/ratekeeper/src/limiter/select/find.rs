@@ -88,6 +88,9 @@ mod tests {
                 let view = View::new(&limiter.0, &release, &request, ANYONE).unwrap();
                 let found: Vec<u32> = view.find().iter().map(|found| found.rule).collect();
                 assert_eq!(found, [7]);
+                let away = Request { path: "/static/x", ..request };
+                let view = View::new(&limiter.0, &release, &away, ANYONE).unwrap();
+                assert_eq!(view.find().len(), usize::from(paths.is_empty()));
             }
         }
     }

@@ -25,14 +25,18 @@ impl Memory {
         // The last shard is what newcomers share, which is nobody's own.
         for (index, shard) in self.shards[..self.overflow()].iter().enumerate() {
             let upper = (index as u64).checked_shl(self.shift).unwrap_or(0);
-            let shard = &shard.0;
+            // Nothing moves while the book is held; what is done with the buckets may take a while.
+            let (shard, mut kept) = (&shard.0, Vec::new());
+            let book = shard.book();
             slots(&shard.one, now, |Seen { tag, spent, words }| {
-                each(Kept::One { bucket: upper | tag >> 2, spent, words });
+                kept.push(Kept::One { bucket: upper | tag >> 2, spent, words });
             });
             slots(&shard.two, now, |Seen { tag, spent, words }| {
-                each(Kept::Two { bucket: upper | tag >> 2, spent, words });
+                kept.push(Kept::Two { bucket: upper | tag >> 2, spent, words });
             });
-            shard.book().logs.each_kept(now, &mut each);
+            book.logs.each_kept(now, &mut |own| kept.push(own));
+            drop(book);
+            kept.into_iter().for_each(&mut each);
         }
     }
 
@@ -88,7 +92,7 @@ impl Shard {
                 self.two.hold(bucket).map(|mut held| held.write(words, spent)).is_some()
             }
             Kept::Log { bucket, spent, whole_at, entries } => {
-                let log = Log::of(entries);
+                let log = Log::of(&entries);
                 book.logs.take_in(bucket, (log, whole_at, spent), |weight| self.budget.take(weight))
             }
         }

@@ -44,7 +44,8 @@ fn all_that_is_known_of_a_decision_is_told() {
     let text = "rules:\n\
         - {id: api, match: {path: /api}, key: [user, method], limit: 1/minute, trial: 9/minute}\n\
         - {id: dry, match: {path: /api}, key: global, limit: 1/minute, rollout: shadow}\n\
-        - {id: shut, match: {path: /shut}, key: global, deny: true}\n";
+        - {id: shut, match: {path: /shut}, key: global, deny: true}\n\
+        - {id: old, match: {path: /old}, key: global, deny: true, rollout: shadow}\n";
     let file = RuleFile::parse(text).unwrap();
     let builder = Limiter::from_file(file).unwrap().clock(&ManualClock::new());
     let limiter = builder.observer(ledger.clone()).build();
@@ -66,5 +67,10 @@ fn all_that_is_known_of_a_decision_is_told() {
     );
     assert_eq!(ask("/api", 1).0, [("api".to_owned(), Some(api), false, true)]);
     assert_eq!(ask("/shut", 1).0, [("shut".to_owned(), None, false, true)]);
+    assert_eq!(
+        ask("/old", 1).0,
+        [("old".to_owned(), None, true, true)],
+        "in shadow it is told, too"
+    );
     assert!(ask("/api", 0).0.is_empty() && ask("/shut", 0).0.is_empty(), "a look is no decision");
 }

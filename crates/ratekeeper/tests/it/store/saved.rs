@@ -113,3 +113,19 @@ fn a_smaller_store_takes_in_what_it_may_hold() {
     let api = whole.rule("api").unwrap();
     assert!((0..1_000_u32).all(|key| api.check(key.to_string()).try_now().unwrap().is_refused()));
 }
+
+/// Goal: a clock that is behind the one before freezes nothing: time begins where it was.
+/// Method: a window is used up in a year to come; the next process has the system's clock.
+#[test]
+fn time_does_not_go_back_over_a_restart() {
+    let clock = ManualClock::new();
+    clock.set(Duration::from_secs(3_000_000_000));
+    let window = Limit::per_minute(3).algorithm(Algorithm::FixedWindow);
+    let rule = |builder: Builder| builder.rule("api", window).unwrap();
+    let before = rule(Limiter::memory()).clock(&clock).build();
+    assert!(before.rule("api").unwrap().check("alice").cost(3).try_now().unwrap().is_allowed());
+    let after = rule(Limiter::memory()).saved(Saved::read(&saved(&before)).unwrap()).build();
+    assert!(after.now() >= 3_000_000_000_000_000);
+    let left = after.rule("api").unwrap().check("alice").try_now().unwrap();
+    assert!(left.is_refused() && left.retry_after() <= Some(Duration::from_secs(60)));
+}
