@@ -159,6 +159,14 @@ mod tests {
         while lines.queue.try_send(Message::Line(b"last\n".to_vec())).is_err() {
             thread::yield_now();
         }
+        // Where nothing is left in the queue, there is room for what ends it.
+        let has_last = || pipe.0.lock().unwrap().windows(5).any(|own| own == b"last\n");
+        for _ in 0..10_000 {
+            if has_last() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
         drop(writer);
         let text = String::from_utf8(pipe.0.lock().unwrap().clone()).unwrap();
         let written = text.lines().filter(|line| *line == "line").count();
