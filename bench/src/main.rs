@@ -2,7 +2,8 @@
 //!
 //!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
-//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits | layer | rules | http
+//!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
+//!     cargo run --release -- layer | rules | http
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile

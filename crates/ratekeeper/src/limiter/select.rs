@@ -20,7 +20,7 @@ use crate::request::{Rejected, Request};
 use crate::rule::index::Found;
 use crate::rule::method::method_matches;
 use crate::rule::pattern::canonical_host;
-use crate::rule::{Exempt, KeyKind, Match, OnMissing, Rollout, RuleSpec};
+use crate::rule::{Exempt, KeyKind, Match, OnMissing, Rollout};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -283,14 +283,6 @@ impl<'r> View<'r> {
         // Without an address nobody comes from a network.
         Ok(ips.is_empty()
             || self.caller.address().is_ok_and(|own| ips.iter().any(|net| net.contains(&own))))
-    }
-}
-
-impl Inner {
-    /// Whether a rule is enforced for anybody.
-    pub(super) fn is_enforced(&self, spec: &RuleSpec) -> bool {
-        let rollout = self.switched(&spec.id).unwrap_or(spec.rollout);
-        !matches!(rollout, Rollout::Off | Rollout::Shadow | Rollout::Percent(0))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: a switch outlives every release, and ends by itself where it was given an end.
 
 use super::{Inner, Limiter};
-use crate::rule::Rollout;
+use crate::rule::{Rollout, RuleSpec};
 use crate::sync::lock;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,6 +57,14 @@ impl Inner {
         let now = self.clock.now();
         let active = |name| switches.get(name).filter(|switch| !is_over(switch, now));
         active(rule).or_else(|| active(ALL)).map(|switch| switch.rollout)
+    }
+}
+
+impl Inner {
+    /// Whether a rule is enforced for anybody now.
+    pub(super) fn is_enforced(&self, spec: &RuleSpec) -> bool {
+        let rollout = self.switched(&spec.id).unwrap_or(spec.rollout);
+        !matches!(rollout, Rollout::Off | Rollout::Shadow | Rollout::Percent(0))
     }
 }
 
