@@ -120,7 +120,9 @@ impl Ground {
                 hash.update(part);
             }
         };
-        sources.iter().for_each(|source| add(&source.name, source.text.as_bytes()));
+        // By its name alone: `rules.yaml` and `./rules.yaml` are the same file.
+        let own = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        sources.iter().for_each(|source| add(&own(&source.name), source.text.as_bytes()));
         for name in names {
             // One that cannot be read is different from any that can.
             let text = self.open(name, true).unwrap_or_else(|error| error.to_string().into_bytes());

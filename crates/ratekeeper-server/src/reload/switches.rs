@@ -11,6 +11,8 @@ use ratekeeper::rule::file::{self, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -141,13 +143,30 @@ pub(crate) fn read(value: &Value, now: u64) -> Result<Turned, Wrong> {
     Ok(Turned { rollout: said.to_owned(), until, reason, at: now, by: None })
 }
 
-/// What is in the switch file, so that it can be compared; none if there is none, or none that can be read.
+/// What the contents of a file begin with that is there and cannot be read: no text does. Why not follows.
+const UNREADABLE: u8 = 0xff;
+
+/// What is in the switch file, so that it can be compared; none if there is none.
 pub(crate) fn contents(path: &Path) -> Option<Vec<u8>> {
-    bytes(path, SWITCH_FILE_MAX).ok()
+    match bytes(path, SWITCH_FILE_MAX) {
+        Ok(bytes) => Some(bytes),
+        // A link that leads nowhere is there.
+        Err(_)
+            if fs::symlink_metadata(path)
+                .is_err_and(|error| error.kind() == ErrorKind::NotFound) =>
+        {
+            None
+        }
+        Err(error) => Some([&[UNREADABLE], error.to_string().as_bytes()].concat()),
+    }
 }
 
 /// The switch file: a map of rules, each with `off`, `shadow`, `N%`, or a map with more.
 pub(crate) fn read_file(path: &Path, bytes: &[u8], now: u64) -> Result<Switches, Faults> {
+    if let [UNREADABLE, why @ ..] = bytes {
+        let fault = format!("this cannot be read: {}", String::from_utf8_lossy(why));
+        return Err(Fault::of(path, fault, "name a file that can, or remove it").into());
+    }
     let Ok(text) = String::from_utf8(bytes.to_vec()) else {
         return Err(Fault::of(path, "this is not text in UTF-8", "save the file as UTF-8").into());
     };

@@ -140,6 +140,13 @@ fn a_switch_file_stands_above_calls() {
     folder.write("switches.yaml", "api: 100%\n");
     is("100%", "file");
     assert_eq!(ask(server.address, "alice", 1)["allowed"], false);
+    // One that is too large to be read turns nothing back.
+    folder.write("large", &"#".repeat(2 << 20));
+    let switches = folder.path("switches.yaml");
+    std::fs::rename(folder.path("large"), &switches).expect("both are there");
+    let told = || fault(server.address).to_string().contains("this cannot be read").then_some(());
+    assert!(poll(told).is_some());
+    is("100%", "file");
     folder.write("switches.yaml", "");
     is("off", "api");
     assert_eq!(put(server.address, "/v1/switches/api", "null").status, 200);
