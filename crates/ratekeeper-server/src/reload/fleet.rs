@@ -29,6 +29,8 @@ pub(super) struct Fleet {
     bad: AtomicU64,
     /// Whether it could not be asked when that was last tried.
     away: AtomicBool,
+    /// Whether this server has seen what the fleet has.
+    joined: AtomicBool,
 }
 
 impl From<ratekeeper::StoreError> for Refused {
@@ -45,7 +47,8 @@ pub(super) fn shareable(release: &mut Release) -> Result<(), Faults> {
 
 impl Fleet {
     pub(super) fn new(board: Board) -> Fleet {
-        Fleet { board, bad: AtomicU64::new(0), away: AtomicBool::new(false) }
+        let (away, joined) = (AtomicBool::new(false), AtomicBool::new(false));
+        Fleet { board, bad: AtomicU64::new(0), away, joined }
     }
 
     /// Puts a release in the place of the one with this number; the number that is there, if that is another.
@@ -107,12 +110,17 @@ impl Rulebook {
     /// Takes over what the fleet has, or gives it what it has lost. Whoever calls holds the right to change.
     pub(super) async fn catch_up(self: &Arc<Self>, fleet: &Fleet) -> Result<(), Refused> {
         let live = self.live();
-        let known = live.number.max(fleet.bad.load(Ordering::Relaxed));
+        let joined = fleet.joined.load(Ordering::Relaxed);
+        // Who joins takes what there is, whatever its own state says: that may be of another time, or fleet.
+        let known = if joined { live.number.max(fleet.bad.load(Ordering::Relaxed)) } else { 0 };
         let posted = fleet.board.read(RULES, known).await?;
-        if posted.number < live.number || live.number == 0 && posted.number == 0 {
+        fleet.joined.store(true, Ordering::Relaxed);
+        let lost = posted.number < live.number && (joined || posted.number == 0);
+        if lost || live.number == 0 && posted.number == 0 {
             return self.give(fleet, &live, posted.number).await;
         }
-        let Some(text) = posted.text.filter(|_| posted.number > live.number) else { return Ok(()) };
+        let takes = posted.number > live.number || !joined;
+        let Some(text) = posted.text.filter(|_| takes) else { return Ok(()) };
         let bad = |faults: Faults| {
             fleet.bad.store(posted.number, Ordering::Relaxed);
             self.note("redis", &faults);
@@ -125,6 +133,14 @@ impl Rulebook {
                 return Ok(());
             }
         };
+        let same = |own: &Release| {
+            let texts =
+                |of: &Release| of.sources().into_iter().map(|own| own.text).collect::<Vec<_>>();
+            texts(own) == texts(&found) && own.overrides == found.overrides
+        };
+        if posted.number == live.number && same(&live) {
+            return Ok(());
+        }
         let draft = Draft {
             source: Origin::Redis,
             by: found.by.clone(),

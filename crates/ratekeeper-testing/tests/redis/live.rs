@@ -164,3 +164,39 @@ fn a_fleet_outlives_its_store() {
     });
     assert_eq!(nodes[0].decides("alice"), (2, Some(50)));
 }
+
+/// Goal: who joins a fleet takes its rules, although its own state has a release of a higher number.
+/// Method: a server with a folder of state is changed three times on a store of its own; then it is started on that of
+/// a fleet at its first release.
+#[test]
+fn who_joins_takes_the_rules_of_the_fleet() {
+    let (alone, common) = (Server::start(Kind::Redis), Server::start(Kind::Redis));
+    let fleet = [Node::start(&common.url(), 20)];
+    all_decide(&fleet, "alice", 1, Some(20));
+    let mut node = Node::start(&alone.url(), 10);
+    let file = node.file.clone();
+    let state = file.with_extension("state");
+    let text = fs::read_to_string(&file).unwrap();
+    let with_state = |text: &str| format!("state_dir: {}\n{text}", state.display());
+    let restart = |node: Node, text: String| {
+        // The file goes with the node that it was of.
+        drop(node);
+        fs::write(&file, text).unwrap();
+        Node::of(file.clone())
+    };
+    node = restart(node, with_state(&text));
+    let json = |limit: u32| {
+        format!(
+            r#"{{"rules":[{{"id":"api","key":"user","limit":"{limit}/day","algorithm":"fixed_window"}}]}}"#
+        )
+    };
+    for limit in [51, 52, 53] {
+        assert_eq!(node.call("PUT /v1/rules", &json(limit)).0, 200);
+    }
+    assert_eq!(node.decides("alice"), (4, Some(53)));
+    let node = restart(node, with_state(&text.replace(&alone.url(), &common.url())));
+    assert_eq!(node.decides("alice"), (1, Some(20)));
+    all_decide(&fleet, "alice", 1, Some(20));
+    drop(node);
+    fs::remove_dir_all(state).unwrap();
+}
