@@ -20,3 +20,4 @@ pub mod door;
 pub mod admin;
 pub mod observe;
 mod problem;
+mod whole;

@@ -1,15 +1,14 @@
 //! The buckets of the memory store in a file, so that a restart is no amnesty.
 //!
-//! Invariant: the file is whole or not there: it is written beside its place, and then moved there. Only its
-//! owner can read it, since it holds the key of the hashes of keys.
+//! Invariant: the file is whole or not there. Only its owner can read it, since it holds the key of the hashes
+//! of keys.
 
-use crate::config::bytes;
+use crate::config::{bytes, shown};
 use crate::life::{Life, Phase};
+use crate::whole;
 use ratekeeper::Limiter;
 use ratekeeper::limiter::Saved;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -36,7 +35,7 @@ pub struct MemoryFile {
 impl MemoryFile {
     /// In this folder, which is made if it is not there.
     pub fn open(folder: &Path) -> io::Result<MemoryFile> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        whole::folder(folder)?;
         Ok(MemoryFile { folder: folder.to_owned(), writing: Arc::default() })
     }
 
@@ -55,15 +54,9 @@ impl MemoryFile {
         match read {
             Ok(saved) => Some(saved),
             Err(error) => {
-                let aside = path.with_extension("damaged");
-                let moved = fs::rename(&path, &aside);
-                let aside =
-                    moved.map_or_else(|_| String::new(), |()| " it was set aside, and".into());
-                let path = path.display();
-                let _ = writeln!(
-                    io::stderr(),
-                    "warning: {path}: {error};{aside} every key starts with what its rule allows"
-                );
+                let (path, aside) = (shown(&path), whole::set_aside(&path));
+                let then = "every key starts with what its rule allows";
+                tracing::warn!("{path}: {error}; {aside}, and {then}");
                 None
             }
         }
@@ -72,15 +65,7 @@ impl MemoryFile {
     /// Writes what the limiter holds.
     pub fn write(&self, limiter: &Limiter) -> io::Result<u64> {
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let beside = self.folder.join(format!("{NAME}.new"));
-        let open =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
-        let mut out = BufWriter::new(open?);
-        let count = limiter.save(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&beside, self.path())?;
-        File::open(&self.folder)?.sync_all()?;
-        Ok(count)
+        whole::write(&self.path(), |out| limiter.save(out))
     }
 
     /// Writes from time to time, until the server stops.
@@ -110,10 +95,8 @@ impl MemoryFile {
             Err(error) => error.to_string(),
         };
         if was_well {
-            let path = self.path();
-            let (path, repair) = (path.display(), "a restart would forget what keys have used");
-            let _ =
-                writeln!(io::stderr(), "warning: {path}: cannot be written: {failed}; {repair}");
+            let (path, then) = (shown(&self.path()), "a restart would forget what keys have used");
+            tracing::warn!("{path}: cannot be written: {failed}; {then}");
         }
         false
     }

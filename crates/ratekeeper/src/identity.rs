@@ -24,6 +24,7 @@ pub(crate) use forwarded::is_forwarding_name;
 pub use token::Tokens;
 
 use address::Trusted;
+pub use address::network;
 use forwarded::Form;
 use ipnet::IpNet;
 use std::fmt;
@@ -153,7 +154,7 @@ impl Identity {
 
     /// What an address is counted by.
     pub(crate) fn network(&self, address: IpAddr) -> IpAddr {
-        address::network(address.to_canonical(), self.ipv6_prefix)
+        network(address.to_canonical(), self.ipv6_prefix)
     }
 
     /// Whether there is any peer whose word is taken.

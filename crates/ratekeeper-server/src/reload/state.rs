@@ -7,11 +7,11 @@ use super::release::Release;
 use super::switches::Switches;
 use super::tell;
 use crate::config::{bytes, shown};
+use crate::whole;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of one file: a release of the largest size, escaped.
@@ -60,7 +60,7 @@ impl Live {
 impl State {
     /// Makes the folder, if it is not there.
     pub(crate) fn open(folder: &Path) -> io::Result<State> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder.join("releases"))?;
+        whole::folder(&folder.join("releases"))?;
         let state = State { folder: folder.to_owned() };
         // Found now, and not at the first change.
         state.write("probe", b"")?;
@@ -97,13 +97,8 @@ impl State {
         match read {
             Ok(value) => Some(value),
             Err(error) => {
-                let aside = path.with_extension("damaged");
-                let moved = fs::rename(path, &aside);
-                let where_to = moved.map_or_else(
-                    |error| error.to_string(),
-                    |()| format!("set aside as {}", shown(&aside)),
-                );
-                tell(&format!("warning: {}: cannot be used: {error}; {where_to}", shown(path)));
+                let aside = whole::set_aside(path);
+                tell(&format!("warning: {}: cannot be used: {error}; {aside}", shown(path)));
                 None
             }
         }
@@ -125,13 +120,6 @@ impl State {
     }
 
     fn write(&self, name: &str, text: &[u8]) -> io::Result<()> {
-        let path = self.folder.join(name);
-        let beside = path.with_extension("new");
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        file.write_all(text)?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)?;
-        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        whole::write(&self.folder.join(name), |out| out.write_all(text))
     }
 }

@@ -4,8 +4,11 @@
 //! one subscriber has so many.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use tokio::task::{Id, JoinError};
+
+/// Bits of an address of IPv6 that one subscriber cannot choose.
+const IPV6_PREFIX: u8 = 64;
 
 /// The connections that are open, by address.
 pub(super) struct Crowd {
@@ -46,8 +49,5 @@ impl Crowd {
 
 /// What an address counts as.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(own) => IpAddr::V6(Ipv6Addr::from_bits(own.to_bits() & !u128::from(u64::MAX))),
-    }
+    ratekeeper::identity::network(address, IPV6_PREFIX)
 }

@@ -132,7 +132,7 @@ impl<'h> Lines<'h> {
 }
 
 /// The network that an address is counted by: IPv6 without what is behind the prefix.
-pub(super) fn network(address: IpAddr, ipv6_prefix: u8) -> IpAddr {
+pub fn network(address: IpAddr, ipv6_prefix: u8) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {

@@ -5,6 +5,7 @@
 
 use super::Memory;
 use super::line::Seen;
+use super::place::Count;
 use super::shard::Shard;
 use super::slots::Slots;
 use super::words::whole_at;
@@ -74,27 +75,31 @@ impl Shard {
         let mut book = self.book();
         match kept {
             Kept::One { bucket, spent, words } => {
-                let full = book.one.0 >= self.most || self.one.contains(bucket);
-                if full || !self.budget.take(1) {
-                    return false;
-                }
-                let dropped = book.one.grow(|len| self.one.add(now, bucket, &[], len));
-                self.budget.give(dropped);
-                self.one.hold(bucket).map(|mut held| held.write(words, spent)).is_some()
+                self.put_kept(&self.one, &mut book.one, now, (bucket, spent, words))
             }
             Kept::Two { bucket, spent, words } => {
-                let full = book.two.0 >= self.most || self.two.contains(bucket);
-                if full || !self.budget.take(1) {
-                    return false;
-                }
-                let dropped = book.two.grow(|len| self.two.add(now, bucket, &[], len));
-                self.budget.give(dropped);
-                self.two.hold(bucket).map(|mut held| held.write(words, spent)).is_some()
+                self.put_kept(&self.two, &mut book.two, now, (bucket, spent, words))
             }
             Kept::Log { bucket, spent, whole_at, entries } => {
                 let log = Log::of(&entries);
                 book.logs.take_in(bucket, (log, whole_at, spent), |weight| self.budget.take(weight))
             }
         }
+    }
+
+    /// Puts a bucket into a table of so many, if it is not there and there is room.
+    fn put_kept<const N: usize, const S: usize>(
+        &self,
+        slots: &Slots<N, S>,
+        count: &mut Count,
+        now: u64,
+        (bucket, spent, words): (u64, bool, [u64; N]),
+    ) -> bool {
+        if count.0 >= self.most || slots.contains(bucket) || !self.budget.take(1) {
+            return false;
+        }
+        let dropped = count.grow(|len| slots.add(now, bucket, &[], len));
+        self.budget.give(dropped);
+        slots.hold(bucket).map(|mut held| held.write(words, spent)).is_some()
     }
 }
