@@ -10,7 +10,7 @@ mod server;
 mod speed;
 
 use ratekeeper::{Limit, LimitBuilder, Limiter, RedisConfig, Rule};
-use server::Server;
+pub use server::Server;
 use std::process::Command;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};

@@ -21,6 +21,8 @@ pub struct Load {
     pub address: SocketAddr,
     pub asks: Asks,
     pub keys: usize,
+    /// How often each connection asks; as often as it can if nothing is said.
+    pub every: Option<Duration>,
 }
 
 /// What came of it; times in microseconds.
@@ -52,7 +54,13 @@ impl Load {
         stream.set_nodelay(true).expect("a socket has that option");
         let (mut times, mut state) = (Vec::new(), number as u64 + 1);
         let mut answer = Vec::with_capacity(4096);
+        // Connections take turns, so that they do not all ask at once.
+        let mut next = start + self.every.unwrap_or_default().mul_f64(number as f64 / 50.0);
         while start.elapsed() < time {
+            if let Some(every) = self.every {
+                tokio::time::sleep_until(next.into()).await;
+                next += every;
+            }
             // A step of a generator that visits all numbers.
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -74,7 +82,7 @@ impl Load {
             Asks::Throttlecrab => (
                 "/throttle",
                 format!(
-                    r#"{{"key":"user-{key:07}","max_burst":100000,"count_per_period":1,"period":86400,"quantity":1}}"#
+                    r#"{{"key":"user-{key:07}","max_burst":100000,"count_per_period":1000,"period":3600,"quantity":1}}"#
                 ),
             ),
         };
@@ -95,17 +103,22 @@ impl Load {
 /// Reads one answer, which says how long its body is.
 async fn read(stream: &mut TcpStream, answer: &mut Vec<u8>) {
     answer.clear();
-    let mut whole = usize::MAX;
-    while answer.len() < whole {
+    while !is_whole(answer) {
         let count = stream.read_buf(answer).await.expect("the server answers");
         assert!(count > 0, "the server broke off");
-        if whole == usize::MAX
-            && let Some(end) = answer.windows(4).position(|own| own == b"\r\n\r\n")
-        {
-            let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
-            let length = head.split("content-length:").nth(1).expect("the length is said");
-            let length = length.lines().next().unwrap_or_default().trim().parse::<usize>();
-            whole = end + 4 + length.expect("the length is a number");
-        }
     }
+}
+
+/// Whether all of an answer is there, which says how long its body is.
+pub fn is_whole(answer: &[u8]) -> bool {
+    let Some(end) = answer.windows(4).position(|own| own == b"\r\n\r\n") else { return false };
+    let lines = answer[..end].split(|byte| *byte == b'\n');
+    let field = b"content-length:";
+    let length =
+        lines.filter_map(|line| line.split_at_checked(field.len())).find_map(|(name, rest)| {
+            let rest =
+                std::str::from_utf8(rest).ok().filter(|_| name.eq_ignore_ascii_case(field))?;
+            rest.trim().parse::<usize>().ok()
+        });
+    answer.len() >= end + 4 + length.expect("the length is said")
 }

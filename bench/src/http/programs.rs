@@ -17,6 +17,12 @@ pub struct Running {
     file: Option<PathBuf>,
 }
 
+impl Running {
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -54,9 +60,11 @@ fn find(name: &str) -> Option<PathBuf> {
 }
 
 pub fn ratekeeper(store: Option<&str>) -> Option<Running> {
-    let file = std::env::temp_dir().join(format!("ratekeeper-bench-{}.yaml", std::process::id()));
+    let number = (std::process::id(), store.is_some());
+    let file =
+        std::env::temp_dir().join(format!("ratekeeper-bench-{}-{}.yaml", number.0, number.1));
     let rules =
-        "memory: {keys: 2000000}\nrules: [{id: api, key: user, limit: 1/day burst 100000}]\n";
+        "memory: {keys: 2000000}\nrules: [{id: api, key: user, limit: 1000/hour burst 100000}]\n";
     std::fs::write(&file, rules).ok()?;
     let path = file.display().to_string();
     let mut running = start(&find("ratekeeper")?, |address| {

@@ -1,6 +1,7 @@
 //! What all doors share.
 //!
-//! Invariant: a clone shares everything; nothing in here changes what a decision is.
+//! Invariant: a clone shares everything, and costs one counter, since each request has its own; nothing in
+//! here changes what a decision is.
 
 use crate::admin::Admin;
 use crate::decisions::Refusals;
@@ -8,18 +9,23 @@ use crate::life::Life;
 use crate::observe::Observe;
 use crate::reload::Rulebook;
 use ratekeeper::Limiter;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// All that the doors need to answer.
 #[derive(Clone, Debug)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+/// What an [`App`] is made of.
+#[derive(Debug)]
+pub struct Parts {
     /// Decides.
     pub limiter: Limiter,
     /// How far it is on its way to its end.
     pub life: Life,
     /// The last refusals.
-    pub refusals: Arc<Refusals>,
+    pub refusals: Refusals,
     /// Who may administer.
     pub admin: Admin,
     /// How long a body may pause between two pieces.
@@ -30,17 +36,26 @@ pub struct App {
     pub rulebook: Arc<Rulebook>,
 }
 
-impl App {
+impl Parts {
     /// Doors to this limiter, which whoever is on this machine may administer; a body may pause for
     /// `body_timeout` between two pieces.
-    pub fn new(limiter: Limiter, body_timeout: Duration) -> App {
+    pub fn new(limiter: Limiter, body_timeout: Duration) -> Parts {
         let rulebook = Rulebook::of(limiter.clone());
-        let (life, admin, refusals) = (Life::default(), Admin::local(), Arc::default());
-        App { limiter, life, refusals, admin, body_timeout, observe: Arc::default(), rulebook }
+        let (life, admin, refusals) = (Life::default(), Admin::local(), Refusals::default());
+        Parts { limiter, life, refusals, admin, body_timeout, observe: Arc::default(), rulebook }
     }
+}
 
-    /// The same, counted by whom the limiter tells.
-    pub fn observed(self, observe: Arc<Observe>) -> App {
-        App { observe, ..self }
+impl From<Parts> for App {
+    fn from(parts: Parts) -> App {
+        App(Arc::new(parts))
+    }
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
     }
 }

@@ -4,6 +4,9 @@
 use clap::Parser;
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     ratekeeper_server::command::run(ratekeeper_server::args::Args::parse())
 }

@@ -1,36 +1,30 @@
 //! Connections: accepted, bounded, timed, and ended in order.
 //!
-//! Libraries' defaults suit no server on a network, so the loop is our own. Invariant: the loop ends
-//! when it is told to and never otherwise, whatever accepting a connection fails with; and whatever a
-//! peer does or leaves undone, its connection ends.
+//! Invariant: the loop ends when it is told to and never otherwise, whatever accepting a connection fails
+//! with.
 
+mod connection;
 pub(crate) mod crowd;
 mod stream;
+mod work;
 
-use crate::problem::Problem;
 use axum::Router;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use connection::serve;
 use crowd::Crowd;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::TokioTimer;
-use hyper_util::service::TowerToHyperService;
-use ratekeeper::layer::Peer;
-use std::convert::Infallible;
 use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
-use stream::{Patient, Work};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// Most bytes of a request's line and header fields. Beyond it: 431, and the connection ends.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
+
+/// Most bytes of a request's method and target. Beyond it: 414.
+pub const LINE_MAX: usize = 8 * 1024;
 
 /// Most header fields of a request. Beyond it: 431, and the connection ends.
 pub const HEADERS_MAX: usize = 64;
@@ -53,12 +47,17 @@ pub struct Bounds {
     pub header: Duration,
     /// To begin with the next header. Beyond it the connection ends.
     pub idle: Duration,
+    /// Without a request, before a connection is put away until the next.
+    pub rest: Duration,
     /// Between two pieces of a body. Beyond it: 408.
     pub body: Duration,
     /// From the end of the header to the start of the answer. Beyond it: 408.
     pub request: Duration,
     /// For the peer to make room for more of its answers. Beyond it the connection ends.
     pub write: Duration,
+    /// Of a connection on which requests are not one after the other, give or take a tenth. Beyond it no
+    /// more are taken.
+    pub age: Duration,
     /// To finish what is under way when the server stops. Beyond it the connections are cut.
     pub drain: Duration,
 }
@@ -70,9 +69,11 @@ impl Default for Bounds {
             per_address: 256,
             header: Duration::from_secs(10),
             idle: Duration::from_secs(60),
+            rest: Duration::from_secs(1),
             body: Duration::from_secs(10),
             request: Duration::from_secs(30),
             write: Duration::from_secs(10),
+            age: Duration::from_secs(3600),
             drain: Duration::from_secs(10),
         }
     }
@@ -132,53 +133,4 @@ fn is_of_the_peer(error: &io::Error) -> bool {
         error.kind(),
         ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
     )
-}
-
-/// One connection, from its first byte to its end. How it ends concerns the peer alone.
-async fn serve(
-    stream: TcpStream,
-    peer: IpAddr,
-    app: Router,
-    bounds: Bounds,
-    mut stopped: watch::Receiver<()>,
-) {
-    // Answers are small and complete: none should wait for the next.
-    let _ = stream.set_nodelay(true);
-    let app = TowerToHyperService::new(app);
-    let work = Work::default();
-    let busy = work.clone();
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
-        let (answer, busy) = (app.call(request), busy.clone());
-        busy.set(true);
-        async move {
-            let answer = timeout(bounds.request, answer).await;
-            busy.set(false);
-            Ok::<Response, Infallible>(match answer {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(never)) => match never {},
-                Err(_) => too_slow(bounds.request).into_response(),
-            })
-        }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(bounds.idle)
-        .keep_alive(true)
-        .max_headers(HEADERS_MAX)
-        .max_header_size(HEADER_BYTES_MAX)
-        .max_buf_size(BUFFER_MAX)
-        .serve_connection(Patient::new(stream, &bounds, work), service);
-    let mut connection = pin!(connection);
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
-    }
-    let _ = connection.await;
-}
-
-fn too_slow(limit: Duration) -> Problem {
-    let limit = ratekeeper::decision::Wait(limit);
-    let detail = format!("the request took longer than {limit}; send it faster");
-    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
 }

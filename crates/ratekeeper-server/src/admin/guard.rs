@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use ratekeeper::layer::Peer;
 use std::net::IpAddr;
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Paths that only look, although they take a body.
 const LOOKS: [&str; 3] = ["/v1/rules/validate", "/v1/rules/explain", "/v1/rules/diff"];

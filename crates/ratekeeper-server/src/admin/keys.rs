@@ -12,6 +12,7 @@ use form_urlencoded::parse;
 use ratekeeper::limiter::{AskError, LogEntry, RuleKey};
 use ratekeeper::{Decision, Limiter, Rule};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// Longest query, in bytes.
 const QUERY_MAX: usize = 8 * 1024;
@@ -35,7 +36,7 @@ struct Asked {
 #[derive(Serialize)]
 struct Left<'a> {
     #[serde(flatten)]
-    outcome: Outcome<'a>,
+    outcome: Map<String, Value>,
     key: &'a [String],
     version: u64,
     /// The limits as rule files have them.
@@ -147,7 +148,7 @@ impl Asked {
         entries: Option<Option<Vec<Entry>>>,
     ) -> Result<Response, Problem> {
         json(&Left {
-            outcome: Outcome::new(rule.name(), left, false),
+            outcome: Outcome::new(rule.name(), left, false).members(),
             key: &self.key,
             version: rule.version(),
             limits: rule.limits().iter().map(ToString::to_string).collect(),

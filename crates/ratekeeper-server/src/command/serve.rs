@@ -9,7 +9,7 @@ use super::signals::Signals;
 use super::store::Store;
 use super::{Failure, runtime};
 use crate::admin::Tokens;
-use crate::app::App;
+use crate::app::{App, Parts};
 use crate::args::Serve;
 use crate::config::{Config, SECRET_MAX, bytes, shown};
 use crate::life::Phase;
@@ -68,12 +68,12 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
     rulebook.watch();
-    let app = App {
+    let app = App::from(Parts {
         admin: listeners.access.clone(),
         rulebook,
         observe,
-        ..App::new(limiter, bounds.body)
-    };
+        ..Parts::new(limiter, bounds.body)
+    });
     let life = app.life.clone();
     tokio::spawn(signals.lead(life.clone(), bounds.drain));
     if let Some(notify) = Notify::find() {

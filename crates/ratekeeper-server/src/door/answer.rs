@@ -1,143 +1,165 @@
 //! Answers as JSON, above all decisions.
 //!
-//! Invariant: times are seconds, exact to the microsecond. A double holds every number of
-//! microseconds that a decision can have, and the shortest text that reads back as that double is
-//! the decimal itself, since it has no more than 15 digits.
+//! Invariant: times are seconds, exact to the microsecond; members that have no meaning for an answer are
+//! null.
+
+mod write;
 
 use crate::problem::Problem;
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use ratekeeper::decision::UNLIMITED;
 use ratekeeper::{Decision, Decisions, HoldId};
-use serde::Serialize;
-use std::time::Duration;
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use write::{Json, put};
 
-/// The answer to one question. Members that have no meaning for it are null; `permit` and `hold`,
-/// which most callers never meet, are left out then.
-#[derive(Debug, Serialize)]
+/// Bytes of an answer of one rule, and some.
+const USUAL: usize = 384;
+
+/// The answer to one question. `permit` and `hold`, which most callers never meet, are left out where there
+/// are none, and `atomic` where it is true: all was decided in one step.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer<'a> {
-    allowed: bool,
-    rule: Option<&'a str>,
-    limit: Option<u64>,
-    remaining: Option<u64>,
-    retry_after: Option<f64>,
-    reset_after: Option<f64>,
-    delay: Option<f64>,
-    never: bool,
-    source: &'static str,
+    decisions: &'a Decisions,
     id: Option<&'a str>,
-    version: u64,
-    /// Left out where it is true: all was decided in one step.
-    #[serde(skip_serializing_if = "Clone::clone")]
-    atomic: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    permit: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hold: Option<String>,
-    results: Vec<Outcome<'a>>,
-}
-
-/// What one rule said.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Outcome<'a> {
-    rule: &'a str,
-    allowed: bool,
-    limit: Option<u64>,
-    remaining: Option<u64>,
-    retry_after: Option<f64>,
-    reset_after: Option<f64>,
-    delay: Option<f64>,
-    never: bool,
-    shadow: bool,
-}
-
-impl<'a> Outcome<'a> {
-    pub(crate) fn new(rule: &'a str, decision: &Decision, shadow: bool) -> Outcome<'a> {
-        // Without a store there is nothing to tell but the answer.
-        let limited = decision.limit() != UNLIMITED && !decision.is_without_figures();
-        Outcome {
-            rule,
-            allowed: decision.is_allowed(),
-            limit: limited.then_some(decision.limit()),
-            remaining: limited.then_some(decision.remaining()),
-            retry_after: decision.retry_after().map(seconds),
-            reset_after: decision.reset_after().map(seconds),
-            delay: decision.delay().map(seconds),
-            never: decision.is_never(),
-            shadow,
-        }
-    }
+    hold: Option<HoldId>,
 }
 
 impl<'a> Answer<'a> {
     /// The answer of all rules that apply; if none does, the request passes. A refusal has a name.
     pub(crate) fn new(decisions: &'a Decisions, id: Option<&'a str>) -> Answer<'a> {
-        let (rule, version) = (decisions.rule(), decisions.version());
-        let decision: &Decision = decisions;
-        let each = decisions.rules().iter();
-        let each = each.map(|result| Outcome::new(result.rule(), result, result.is_shadow()));
-        let results = each.collect();
-        let Outcome { allowed, limit, remaining, retry_after, reset_after, delay, never, .. } =
-            Outcome::new("", decision, false);
-        Answer {
-            allowed,
-            rule,
-            limit,
-            remaining,
-            retry_after,
-            reset_after,
-            delay,
-            never,
-            source: decision.source().name(),
-            id,
-            version,
-            atomic: decision.is_atomic(),
-            permit: decision.permit().map(|permit| permit.to_string()),
-            hold: None,
-            results,
-        }
+        Answer { decisions, id, hold: None }
     }
 
     /// The same, with the name by which to settle it, if it has one.
     pub(super) fn held(self, hold: Option<HoldId>) -> Answer<'a> {
-        Answer { hold: hold.map(|hold| hold.to_string()), ..self }
+        Answer { hold, ..self }
+    }
+
+    /// The whole answer to one question.
+    pub(super) fn response(self) -> Response {
+        let mut out = Vec::with_capacity(USUAL);
+        self.write(&mut out);
+        written(out)
+    }
+
+    /// The answer to several questions.
+    pub(super) fn responses(answers: impl Iterator<Item = Answer<'a>>) -> Response {
+        let mut out = Vec::new();
+        for answer in answers {
+            out.push(if out.is_empty() { b'[' } else { b',' });
+            answer.write(&mut out);
+        }
+        out.push(b']');
+        written(out)
     }
 }
 
-fn seconds(time: Duration) -> f64 {
-    time.as_micros() as f64 / 1e6
+impl Json for Answer<'_> {
+    fn write(self, out: &mut Vec<u8>) {
+        let decision: &Decision = self.decisions;
+        put(out, r#"{"allowed":"#, decision.is_allowed());
+        put(out, r#","rule":"#, self.decisions.rule());
+        Figures(decision).write(out);
+        put(out, r#","source":"#, decision.source().name());
+        put(out, r#","id":"#, self.id);
+        put(out, r#","version":"#, self.decisions.version());
+        if !decision.is_atomic() {
+            put(out, r#","atomic":"#, false);
+        }
+        if let Some(permit) = decision.permit() {
+            put(out, r#","permit":"#, &*permit.to_string());
+        }
+        if let Some(hold) = self.hold {
+            put(out, r#","hold":"#, &*hold.to_string());
+        }
+        out.extend_from_slice(br#","results":["#);
+        for (index, result) in self.decisions.rules().iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            Outcome::new(result.rule(), result, result.is_shadow()).write(out);
+        }
+        out.extend_from_slice(b"]}");
+    }
+}
+
+/// Within another answer.
+impl Serialize for Answer<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = Vec::with_capacity(USUAL);
+        self.write(&mut out);
+        let text = String::from_utf8(out).map_err(S::Error::custom)?;
+        RawValue::from_string(text).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// What one rule said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome<'a> {
+    rule: &'a str,
+    decision: &'a Decision,
+    shadow: bool,
+}
+
+impl<'a> Outcome<'a> {
+    pub(crate) fn new(rule: &'a str, decision: &'a Decision, shadow: bool) -> Outcome<'a> {
+        Outcome { rule, decision, shadow }
+    }
+}
+
+impl Json for Outcome<'_> {
+    fn write(self, out: &mut Vec<u8>) {
+        put(out, r#"{"rule":"#, self.rule);
+        put(out, r#","allowed":"#, self.decision.is_allowed());
+        Figures(self.decision).write(out);
+        put(out, r#","shadow":"#, self.shadow);
+        out.push(b'}');
+    }
+}
+
+impl Outcome<'_> {
+    /// Its members, to be told among others.
+    pub(crate) fn members(self) -> Map<String, Value> {
+        let mut out = Vec::with_capacity(USUAL);
+        self.write(&mut out);
+        serde_json::from_slice(&out).unwrap_or_default()
+    }
+}
+
+/// What a decision says beyond yes or no. Without a store there is nothing to tell but the answer.
+#[derive(Clone, Copy)]
+struct Figures<'a>(&'a Decision);
+
+impl Json for Figures<'_> {
+    fn write(self, out: &mut Vec<u8>) {
+        let decision = self.0;
+        let limited = decision.limit() != UNLIMITED && !decision.is_without_figures();
+        put(out, r#","limit":"#, limited.then_some(decision.limit()));
+        put(out, r#","remaining":"#, limited.then_some(decision.remaining()));
+        put(out, r#","retry_after":"#, decision.retry_after());
+        put(out, r#","reset_after":"#, decision.reset_after());
+        put(out, r#","delay":"#, decision.delay());
+        put(out, r#","never":"#, decision.is_never());
+    }
 }
 
 /// An answer with status 200.
 pub(crate) fn json(answer: &impl Serialize) -> Result<Response, Problem> {
-    let body = serde_json::to_vec(answer).map_err(|error| {
+    serde_json::to_vec(answer).map(written).map_err(|error| {
         let detail = format!("the answer cannot be written: {error}; this is a fault of ours");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
-    })?;
-    let kind = HeaderValue::from_static("application/json");
-    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Goal: a time in JSON is the decimal itself, with no digit of the double behind it.
-    /// Method: compare with digits set by hand, at ends, at awkward values and over a long stride.
-    #[test]
-    fn times_are_exact_to_the_microsecond() {
-        let twenty_years = 2 * 10 * 365 * 24 * 3600 * 1_000_000_u64;
-        let strided = (0..twenty_years).step_by(6_007_000_000_039);
-        for micros in
-            [0, 1, 9, 10, 12_400_000, 999_999, 1_000_001, twenty_years].into_iter().chain(strided)
-        {
-            let json = serde_json::to_string(&seconds(Duration::from_micros(micros))).unwrap();
-            let digits = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-            let digits = digits.trim_end_matches('0');
-            let plain =
-                if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() };
-            let tiny = format!("{micros}e-6");
-            assert_eq!(json, if (1..10).contains(&micros) { tiny } else { plain });
-        }
-    }
+/// An answer with status 200 of these bytes.
+fn written(json: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(json));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }

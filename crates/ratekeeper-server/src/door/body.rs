@@ -2,7 +2,7 @@
 //!
 //! Invariant: never more than [`BODY_MAX`] bytes are kept, whatever was declared.
 
-use crate::admin::guard::is_same_site;
+use crate::admin::guard::{SEC_FETCH_SITE, is_same_site};
 use crate::problem::Problem;
 use axum::body::HttpBody;
 use axum::extract::Request;
@@ -25,15 +25,8 @@ const LINGER_MAX: u64 = 1024 * 1024;
 /// The whole body as text.
 pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Problem> {
     let (head, mut body) = request.into_parts();
-    if !is_same_site(&head.headers) {
-        let detail =
-            "this came from a page of another site; ask from a program, or from this server's";
-        return Err(Problem::new(StatusCode::FORBIDDEN, detail));
-    }
-    check_headers(&head.headers)?;
+    let waits = check_headers(&head.headers)?;
     let declared = body.size_hint().lower();
-    // Who asks before sending is told so, and sends nothing.
-    let waits = head.headers.contains_key(header::EXPECT);
     if declared > LINGER_MAX || (waits && declared > BODY_MAX) {
         return Err(too_large());
     }
@@ -50,6 +43,9 @@ pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Pr
         if seen <= BODY_MAX {
             bytes.extend_from_slice(&data);
         }
+        if body.is_end_stream() {
+            break;
+        }
     }
     if seen > BODY_MAX {
         return Err(too_large());
@@ -65,20 +61,33 @@ pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Pr
     Ok(text)
 }
 
-/// A body without a declared type is taken for JSON; one of another type is not.
-fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
+/// Whether whoever sends a body waits to be told so. A body without a declared type is taken for JSON; one of
+/// another type is not, nor one from a page of another site.
+fn check_headers(headers: &HeaderMap) -> Result<bool, Problem> {
     let is = |value: &HeaderValue, wanted: &str| {
         let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
         essence.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes())
     };
     let refuse = |detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
-    if !headers.get_all(header::CONTENT_TYPE).iter().all(|value| is(value, "application/json")) {
-        return refuse("the body is not declared as JSON; send `Content-Type: application/json`");
+    let (mut waits, mut browser) = (false, false);
+    for (name, value) in headers {
+        if name == header::CONTENT_TYPE && !is(value, "application/json") {
+            return refuse(
+                "the body is not declared as JSON; send `Content-Type: application/json`",
+            );
+        }
+        if name == header::CONTENT_ENCODING && !is(value, "identity") {
+            return refuse("the body is encoded; send it plain, without `Content-Encoding`");
+        }
+        waits |= name == header::EXPECT;
+        browser |= name == header::ORIGIN || name == SEC_FETCH_SITE;
     }
-    if !headers.get_all(header::CONTENT_ENCODING).iter().all(|value| is(value, "identity")) {
-        return refuse("the body is encoded; send it plain, without `Content-Encoding`");
+    if browser && !is_same_site(headers) {
+        let detail =
+            "this came from a page of another site; ask from a program, or from this server's";
+        return Err(Problem::new(StatusCode::FORBIDDEN, detail));
     }
-    Ok(())
+    Ok(waits)
 }
 
 /// How deep brackets nest, outside of strings. Text that is not JSON gets some figure or other.

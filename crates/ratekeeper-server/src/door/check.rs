@@ -4,7 +4,7 @@
 //! Invariant: an answer is a decision with status 200, allowed or not; or a problem, and then nothing
 //! was charged.
 
-use super::answer::{Answer, json};
+use super::answer::Answer;
 use super::question::{Asked, EXAMPLE, Question, understand};
 use super::{body, written};
 use crate::app::App;
@@ -23,7 +23,7 @@ pub(super) async fn check(State(app): State<App>, request: Request) -> Result<Re
     match asked {
         Asked::One(question) => {
             let (decisions, id) = decide(&app, question).await;
-            json(&Answer::new(&decisions, id.as_deref()))
+            Ok(Answer::new(&decisions, id.as_deref()).response())
         }
         Asked::Batch(questions) => {
             let mut decided = Vec::with_capacity(questions.len());
@@ -31,7 +31,7 @@ pub(super) async fn check(State(app): State<App>, request: Request) -> Result<Re
                 decided.push(decide(&app, question).await);
             }
             let each = decided.iter().map(|(own, id)| Answer::new(own, id.as_deref()));
-            json(&each.collect::<Vec<_>>())
+            Ok(Answer::responses(each))
         }
     }
 }

@@ -11,6 +11,7 @@ use ratekeeper::Request;
 use ratekeeper::request::path::PATH_MAX;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 
 /// Longest method.
@@ -56,19 +57,19 @@ impl AsRef<[u8]> for Value<'_> {
 impl<'a> Described<'a> {
     /// Reads the value of the field `request`.
     pub(super) fn read(value: &'a RawValue, at: Place) -> Result<Described<'a>, Problem> {
-        let found = object(value, &at.field("request"), "send an object with method and path")?;
+        let found = object(value, at.field("request"), "send an object with method and path")?;
         let at = at.within("request");
         let [method, path, host, ip, headers, user] = fields(found, FIELDS, at)?;
         let optional = |value: Option<&'a RawValue>, name: &str, most, repair: &str| {
-            value.map(|value| short(value, &at.field(name), most, repair)).transpose()
+            value.map(|value| short(value, at.field(name), most, repair)).transpose()
         };
         let headers = headers.map_or(Ok(Vec::new()), |headers| lines(headers, at))?;
         let host = optional(host, "host", HOST_MAX, "send the host, or leave it out")?;
         Ok(Described {
-            method: self::method(method, &at.field("method"))?,
-            path: self::path(path, &at.field("path"))?,
+            method: self::method(method, at.field("method"))?,
+            path: self::path(path, at.field("path"))?,
             host: host.map_or_else(|| host_of(&headers, at), |host| Ok(Some(host)))?,
-            ip: ip.map(|ip| address(ip, &at.field("ip"))).transpose()?,
+            ip: ip.map(|ip| address(ip, at.field("ip"))).transpose()?,
             user: optional(user, "user", USER_MAX, "send the user, or leave it out")?,
             headers,
         })
@@ -89,7 +90,7 @@ impl<'a> Described<'a> {
 
 fn object<'a>(
     value: &'a RawValue,
-    path: &str,
+    path: impl fmt::Display,
     repair: &str,
 ) -> Result<Vec<(Text<'a>, &'a RawValue)>, Problem> {
     match serde_json::from_str(value.get()) {
@@ -99,23 +100,23 @@ fn object<'a>(
     }
 }
 
-fn method<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Text<'a>, Problem> {
+fn method<'a>(value: Option<&'a RawValue>, path: impl fmt::Display) -> Result<Text<'a>, Problem> {
     let repair = "send the method as a string, such as `GET`";
-    let method = short(needed(value, path, repair)?, path, METHOD_MAX, repair)?;
+    let method = short(needed(value, &path, repair)?, &path, METHOD_MAX, repair)?;
     if !method.0.bytes().all(is_token_byte) {
         return Err(bad_field(path, &format!("is not a method; {repair}")));
     }
     Ok(method)
 }
 
-fn path<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Text<'a>, Problem> {
+fn path<'a>(value: Option<&'a RawValue>, path: impl fmt::Display) -> Result<Text<'a>, Problem> {
     let repair = "send the path as a string, such as `/api/users`";
-    short(needed(value, path, repair)?, path, PATH_MAX, repair)
+    short(needed(value, &path, repair)?, path, PATH_MAX, repair)
 }
 
-fn address(value: &RawValue, path: &str) -> Result<IpAddr, Problem> {
+fn address(value: &RawValue, path: impl fmt::Display) -> Result<IpAddr, Problem> {
     let repair = "send the address of who is connected, such as `192.0.2.7`";
-    let text = short(value, path, IP_MAX, repair)?;
+    let text = short(value, &path, IP_MAX, repair)?;
     text.0.parse().map_err(|_| bad_field(path, &format!("is not an address; {repair}")))
 }
 
@@ -125,10 +126,10 @@ fn lines(value: &RawValue, at: Place) -> Result<Vec<Line<'_>>, Problem> {
     let repair = "send an object of names and values";
     let (mut lines, mut bytes) = (Vec::new(), 0);
     let at = at.within("request.headers");
-    for (name, value) in object(value, &whole, repair)? {
+    for (name, value) in object(value, whole, repair)? {
         if name.0.is_empty() {
             return Err(bad_field(
-                &whole,
+                whole,
                 "has a field without a name; send letters, digits and `-`",
             ));
         }
@@ -143,35 +144,39 @@ fn lines(value: &RawValue, at: Place) -> Result<Vec<Line<'_>>, Problem> {
         }
         if lines.len() > HEADERS_MAX {
             let fault = format!("has more than {HEADERS_MAX} lines; send fewer");
-            return Err(bad_field(&whole, &fault));
+            return Err(bad_field(whole, &fault));
         }
         if bytes > HEADER_BYTES_MAX {
             let fault = format!("is larger than {HEADER_BYTES_MAX} bytes; send less");
-            return Err(bad_field(&whole, &fault));
+            return Err(bad_field(whole, &fault));
         }
     }
     Ok(lines)
 }
 
 /// One line, or several.
-fn values<'a>(value: &'a RawValue, path: &str) -> Result<Vec<Text<'a>>, Problem> {
+fn values<'a>(value: &'a RawValue, path: impl fmt::Display) -> Result<Vec<Text<'a>>, Problem> {
     let repair = "send a string, or an array of strings for several lines";
     if Kind::of(value) != Kind::Array {
         return Ok(vec![line(value, path, repair)?]);
     }
     let values: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|error| {
-        bad_field(path, &format!("cannot be read: {}; {repair}", fault(&error)))
+        bad_field(&path, &format!("cannot be read: {}; {repair}", fault(&error)))
     })?;
     if values.len() > HEADERS_MAX {
         return Err(bad_field(path, &format!("has more than {HEADERS_MAX} lines; send fewer")));
     }
     let numbered = values.into_iter().enumerate();
     let repair = "send each line as a string";
-    numbered.map(|(index, value)| line(value, &format!("{path}[{index}]"), repair)).collect()
+    numbered.map(|(index, value)| line(value, format_args!("{path}[{index}]"), repair)).collect()
 }
 
-fn line<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {
-    let text = text(value, path, repair)?;
+fn line<'a>(
+    value: &'a RawValue,
+    path: impl fmt::Display,
+    repair: &str,
+) -> Result<Text<'a>, Problem> {
+    let text = text(value, &path, repair)?;
     if text.0.chars().any(|c| c.is_ascii_control() && c != '\t') {
         return Err(bad_field(path, "has a control character; leave it out"));
     }
@@ -183,7 +188,7 @@ fn host_of<'a>(headers: &[Line<'a>], at: Place) -> Result<Option<Text<'a>>, Prob
     let mut hosts = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host"));
     let host = hosts.next().map(|(_, host)| Text(host.0.clone()));
     if hosts.next().is_some() {
-        return Err(bad_field(&at.field("headers"), "names more than one `Host`; send one"));
+        return Err(bad_field(at.field("headers"), "names more than one `Host`; send one"));
     }
     Ok(host)
 }

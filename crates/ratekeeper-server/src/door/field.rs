@@ -30,10 +30,26 @@ impl Place {
         Place { within: name, ..self }
     }
 
-    pub(super) fn field(self, name: impl fmt::Display) -> String {
-        let dot = if self.within.is_empty() { "" } else { "." };
-        let item = self.index.map_or_else(String::new, |index| format!("[{index}]."));
-        format!("{item}{}{dot}{name}", self.within)
+    pub(super) fn field<N: fmt::Display>(self, name: N) -> Path<N> {
+        Path { at: self, name }
+    }
+}
+
+/// Where a field is, which is written out only if it is at fault.
+#[derive(Clone, Copy)]
+pub(super) struct Path<N> {
+    at: Place,
+    name: N,
+}
+
+impl<N: fmt::Display> fmt::Display for Path<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Path { at: Place { index, within }, name } = self;
+        if let Some(index) = index {
+            write!(f, "[{index}].")?;
+        }
+        let dot = if within.is_empty() { "" } else { "." };
+        write!(f, "{within}{dot}{name}")
     }
 }
 
@@ -47,10 +63,10 @@ pub(super) fn fields<'a, const N: usize>(
     for (name, value) in written {
         let Some(index) = names.iter().position(|known| *known == name.0) else {
             let fault = format!("is not a field; {}", listed(&names));
-            return Err(bad_field(&at.field(quoted(&name.0)), &fault));
+            return Err(bad_field(at.field(quoted(&name.0)), &fault));
         };
         if found[index].replace(value).is_some() {
-            return Err(bad_field(&at.field(name.0), "is there twice; send it once"));
+            return Err(bad_field(at.field(name.0), "is there twice; send it once"));
         }
     }
     Ok(found)
@@ -80,22 +96,22 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// The value of a field that has to be there.
-pub(super) fn needed<'a>(
-    value: Option<&'a RawValue>,
-    path: &str,
-    repair: &str,
-) -> Result<&'a RawValue, Problem> {
+pub(super) fn needed(
+    value: Option<&RawValue>,
+    path: impl fmt::Display,
+    repair: impl fmt::Display,
+) -> Result<&RawValue, Problem> {
     value.ok_or_else(|| bad_field(path, &format!("is missing; {repair}")))
 }
 
 /// A text of 1 to `most` bytes.
 pub(super) fn short<'a>(
     value: &'a RawValue,
-    path: &str,
+    path: impl fmt::Display,
     most: usize,
     repair: &str,
 ) -> Result<Text<'a>, Problem> {
-    let text = text(value, path, repair)?;
+    let text = text(value, &path, repair)?;
     match text.0.len() {
         0 => Err(bad_field(path, &format!("is empty; {repair}"))),
         length if length > most => {
@@ -105,7 +121,11 @@ pub(super) fn short<'a>(
     }
 }
 
-pub(super) fn text<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {
+pub(super) fn text<'a>(
+    value: &'a RawValue,
+    path: impl fmt::Display,
+    repair: &str,
+) -> Result<Text<'a>, Problem> {
     if Kind::of(value) != Kind::Text {
         return Err(bad_field(path, &format!("is {}; {repair}", Kind::of(value))));
     }
@@ -114,7 +134,7 @@ pub(super) fn text<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<
 }
 
 /// A whole number from `least` to [`COST_MAX`].
-pub(super) fn cost(value: &RawValue, path: &str, least: u64) -> Result<u64, Problem> {
+pub(super) fn cost(value: &RawValue, path: impl fmt::Display, least: u64) -> Result<u64, Problem> {
     let written = value.get();
     let fault = match Kind::of(value) {
         Kind::Number if written.starts_with('-') => "is negative".into(),
@@ -140,6 +160,6 @@ pub(super) fn bad(detail: String) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, detail)
 }
 
-pub(super) fn bad_field(path: &str, fault: &str) -> Problem {
-    Problem::field(StatusCode::BAD_REQUEST, path, fault)
+pub(super) fn bad_field(path: impl fmt::Display, fault: &str) -> Problem {
+    Problem::field(StatusCode::BAD_REQUEST, &path.to_string(), fault)
 }

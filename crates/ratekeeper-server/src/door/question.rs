@@ -13,6 +13,7 @@ use ratekeeper::limiter::{AskError, Prepared};
 use ratekeeper::request::Rejection;
 use ratekeeper::{Decisions, Limiter, Rejected};
 use serde_json::value::RawValue;
+use std::fmt;
 
 /// Most parts of a key. Beyond it: 400.
 pub const PARTS_MAX: usize = 16;
@@ -92,7 +93,7 @@ fn item<'a>(limiter: &Limiter, item: Written<'a>, index: usize) -> Result<Questi
         Written::Object(found) => question(limiter, found, Place::item(index)),
         other => {
             let fault = format!("is {}; send an object such as {EXAMPLE}", other.kind());
-            Err(bad_field(&format!("[{index}]"), &fault))
+            Err(bad_field(format_args!("[{index}]"), &fault))
         }
     }
 }
@@ -120,14 +121,14 @@ fn subject<'a>(
     at: Place,
     least: u64,
 ) -> Result<Question<'a>, Problem> {
-    let cost = || cost.map_or(Ok(1), |cost| self::cost(cost, &at.field("cost"), least));
+    let cost = || cost.map_or(Ok(1), |cost| self::cost(cost, at.field("cost"), least));
     let Some(request) = request else {
         return rule_and_key(limiter, [rule, key, tier], at, cost);
     };
     for (name, value) in [("rule", rule), ("key", key), ("tier", tier)] {
         if value.is_some() {
             let fault = "is beside `request`, which says who is counted; send one of them";
-            return Err(bad_field(&at.field(name), fault));
+            return Err(bad_field(at.field(name), fault));
         }
     }
     let described = Described::read(request, at)?;
@@ -144,34 +145,34 @@ fn rule_and_key<'a>(
 ) -> Result<Question<'a>, Problem> {
     let (rule_path, key_path) = (at.field("rule"), at.field("key"));
     let repair = "send the name of a rule as a string";
-    let rule = needed(rule, &rule_path, &format!("{repair}, or a `request`"))?;
-    let name = text(rule, &rule_path, repair)?;
-    let texts = self::key(key, &key_path)?;
+    let rule = needed(rule, rule_path, format_args!("{repair}, or a `request`"))?;
+    let name = text(rule, rule_path, repair)?;
+    let texts = self::key(key, key_path)?;
     let parts: Vec<&str> = texts.iter().map(|part| &*part.0).collect();
     let repair = "send the name of a tier, or leave it out";
-    let tier = tier.map(|tier| short(tier, &at.field("tier"), TIER_MAX, repair)).transpose()?;
+    let tier = tier.map(|tier| short(tier, at.field("tier"), TIER_MAX, repair)).transpose()?;
     let tier = tier.as_ref().map(|tier| &*tier.0);
     let cost = cost()?;
     let prepared =
         limiter.prepare_rule(&name.0, &parts, tier, cost).map_err(|error| match error {
             AskError::Unknown(unknown) => {
                 let fault = format!("is unknown: {unknown}");
-                Problem::field(StatusCode::NOT_FOUND, &rule_path, &fault)
+                Problem::field(StatusCode::NOT_FOUND, &rule_path.to_string(), &fault)
             }
-            AskError::Closed => bad_field(&rule_path, &format!("cannot be asked: {error}")),
-            AskError::Parts { .. } => bad_field(&key_path, &format!("does not fit: {error}")),
+            AskError::Closed => bad_field(rule_path, &format!("cannot be asked: {error}")),
+            AskError::Parts { .. } => bad_field(key_path, &format!("does not fit: {error}")),
         })?;
     Ok(Question { prepared, about: About::Key(texts) })
 }
 
-fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Text<'a>>, Problem> {
+fn key<'a>(value: Option<&'a RawValue>, path: impl fmt::Display) -> Result<Vec<Text<'a>>, Problem> {
     let repair = "send who is counted, as a string or an array of strings";
-    let value = needed(value, path, repair)?;
+    let value = needed(value, &path, repair)?;
     if Kind::of(value) != Kind::Array {
         return Ok(vec![part(value, path, repair)?]);
     }
     let parts: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|error| {
-        bad_field(path, &format!("cannot be read: {}; {repair}", fault(&error)))
+        bad_field(&path, &format!("cannot be read: {}; {repair}", fault(&error)))
     })?;
     if parts.is_empty() || parts.len() > PARTS_MAX {
         let fault = format!("has {} parts; send 1 to {PARTS_MAX}", parts.len());
@@ -179,13 +180,17 @@ fn key<'a>(value: Option<&'a RawValue>, path: &str) -> Result<Vec<Text<'a>>, Pro
     }
     let numbered = parts.into_iter().enumerate();
     let repair = "send each part as a string";
-    numbered.map(|(index, value)| part(value, &format!("{path}[{index}]"), repair)).collect()
+    numbered.map(|(index, value)| part(value, format_args!("{path}[{index}]"), repair)).collect()
 }
 
 /// An empty part is a variable that was never set far more often than it is anyone's name; taken, it
 /// would count all such callers as one.
-fn part<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, Problem> {
-    let text = text(value, path, repair)?;
+fn part<'a>(
+    value: &'a RawValue,
+    path: impl fmt::Display,
+    repair: &str,
+) -> Result<Text<'a>, Problem> {
+    let text = text(value, &path, repair)?;
     if text.0.is_empty() {
         return Err(bad_field(path, "is empty; send who is counted"));
     }
@@ -193,7 +198,7 @@ fn part<'a>(value: &'a RawValue, path: &str, repair: &str) -> Result<Text<'a>, P
 }
 
 /// Who means 1 may leave it out.
-fn cost(value: &RawValue, path: &str, least: u64) -> Result<u64, Problem> {
+fn cost(value: &RawValue, path: impl fmt::Display, least: u64) -> Result<u64, Problem> {
     if Kind::of(value) == Kind::Null {
         let fault = format!("is null; leave it out for 1, or send {}", costs(least));
         return Err(bad_field(path, &fault));
@@ -206,10 +211,10 @@ pub(super) fn rejected(rejected: &Rejected, at: Place) -> Problem {
     match rejected.kind() {
         Rejection::Unknown => {
             let fault = "is missing, and a rule counts by it; send the address of who is connected";
-            bad_field(&at.within("request").field("ip"), fault)
+            bad_field(at.within("request").field("ip"), fault)
         }
         Rejection::Malformed => {
-            bad_field(&at.field("request"), &format!("cannot be decided: {rejected}"))
+            bad_field(at.field("request"), &format!("cannot be decided: {rejected}"))
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) async fn reserve(State(app): State<App>, request: Request) -> Result<
     let id = app
         .refusals
         .note(app.limiter.now(), DOOR, &reserved, || about.asked(&app.limiter, &reserved));
-    json(&Answer::new(&reserved, id.as_deref()).held(reserved.hold()))
+    Ok(Answer::new(&reserved, id.as_deref()).held(reserved.hold()).response())
 }
 
 pub(super) async fn settle(State(app): State<App>, request: Request) -> Result<Response, Problem> {
@@ -57,7 +57,7 @@ pub(super) async fn settle(State(app): State<App>, request: Request) -> Result<R
     let body = written::parse(&text, SETTLE_EXAMPLE)?;
     let [hold, cost] = only(body, ["hold", "cost"], SETTLE_EXAMPLE)?;
     let id = name(hold, "hold")?;
-    let cost = needed(cost, "cost", &format!("send what was used, {}", costs(0)))?;
+    let cost = needed(cost, "cost", format_args!("send what was used, {}", costs(0)))?;
     let cost = self::cost(cost, "cost", 0)?;
     json(&Settled { settled: app.limiter.settle(id, cost).await })
 }

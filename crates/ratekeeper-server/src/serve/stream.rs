@@ -1,52 +1,124 @@
-//! A connection whose peer has to send its header, and to take its answers.
+//! A connection whose peer has to send its requests, and to take its answers.
 //!
 //! A peer that asks on and on without reading fills the buffers between us, and would then hold its
-//! connection for ever; so would one that sends a header letter by letter. Invariants: a write either gets
-//! on within the bound or fails; so does a read of a header that has begun to come.
+//! connection for ever; so would one that sends a header letter by letter, or nothing. Invariants: a write
+//! either gets on within the bound or fails; so does a read, while no request is under way. A timer is set
+//! only where somebody is waited for, and is left alone for as long as it is early.
 
 use super::Bounds;
+use super::work::Work;
+use hyper::body::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
 /// A stream that waits for its peer, but not for ever.
 pub(super) struct Patient {
     stream: TokioIo<TcpStream>,
+    /// What was read before it was known what is spoken.
+    first: Vec<u8>,
     write: Duration,
-    header: Duration,
     /// Runs while a write does not get on.
     patience: Option<Pin<Box<Sleep>>>,
-    /// Runs from the first piece of a header until the request is there.
-    begun: Option<Pin<Box<Sleep>>>,
-    work: Work,
+    requests: Option<Requests>,
 }
 
-/// Whether a request of a connection is being answered; else it is idle, or sends a header.
-#[derive(Clone, Default)]
-pub(super) struct Work(Arc<AtomicBool>);
+/// Bounds on the time between requests that come one after the other.
+pub(super) struct Requests {
+    header: Duration,
+    idle: Duration,
+    rest: Duration,
+    work: Work,
+    /// When the first piece of a header came, and after how much work.
+    begun: Option<(Instant, u64)>,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
 
-impl Work {
-    pub(super) fn set(&self, busy: bool) {
-        self.0.store(busy, Ordering::Relaxed);
+impl Requests {
+    pub(super) fn new(bounds: &Bounds, work: Work) -> Requests {
+        let Bounds { header, idle, rest, .. } = *bounds;
+        Requests { header, idle, rest, work, begun: None, alarm: None }
     }
 
-    fn is_busy(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// Notes that something was read; whether it is part of a header that takes too long.
+    fn read(&mut self) -> bool {
+        if self.work.quiet_since().is_none() {
+            return false;
+        }
+        let (now, moves) = (Instant::now(), self.work.moves());
+        let (begun, _) = *self.begun.insert(self.begun(moves).unwrap_or((now, moves)));
+        now >= begun + self.header
+    }
+
+    /// The header that has begun, unless its request has come since.
+    fn begun(&self, moves: u64) -> Option<(Instant, u64)> {
+        self.begun.filter(|(_, own)| *own == moves)
+    }
+
+    /// Whether there was nothing to read for too long; if not, this is asked again in time.
+    fn wait(&mut self, context: &mut Context<'_>) -> bool {
+        loop {
+            let quiet = self.work.quiet_since();
+            let (deadline, rest) = match (quiet, self.begun(self.work.moves())) {
+                (None, _) => (Instant::now() + self.idle, false),
+                (_, Some((begun, _))) => (begun + self.header, false),
+                (Some(since), None) if self.work.rests() => (since + self.idle, false),
+                (Some(since), None) => (since + self.rest.min(self.idle), true),
+            };
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+            if alarm.deadline() > deadline {
+                alarm.as_mut().reset(deadline);
+            }
+            if alarm.as_mut().poll(context).is_pending() {
+                return false;
+            }
+            if alarm.deadline() < deadline {
+                alarm.as_mut().reset(deadline);
+            } else if rest {
+                self.work.rest();
+            } else {
+                return true;
+            }
+        }
     }
 }
 
 impl Patient {
-    pub(super) fn new(stream: TcpStream, bounds: &Bounds, work: Work) -> Patient {
-        let (write, header) = (bounds.write, bounds.header);
-        let stream = TokioIo::new(stream);
-        Patient { stream, write, header, patience: None, begun: None, work }
+    /// A stream of which these bytes have come already.
+    pub(super) fn new(stream: TcpStream, first: Vec<u8>, bounds: &Bounds) -> Patient {
+        let (stream, write) = (TokioIo::new(stream), bounds.write);
+        Patient { stream, first, write, patience: None, requests: None }
+    }
+
+    /// The same, for requests that come one after the other.
+    pub(super) fn one_by_one(self, requests: Requests) -> Patient {
+        Patient { requests: Some(requests), ..self }
+    }
+
+    /// The same, of which these bytes were read, but not used.
+    pub(super) fn after(self, unused: &Bytes) -> Patient {
+        let first = [unused, &self.first[..]].concat();
+        Patient { first, ..self }
+    }
+
+    /// Waits until there is something to read; not if nothing comes for so long.
+    pub(super) async fn wakes(&mut self, idle: Duration) -> bool {
+        let since = self.requests.as_ref().and_then(|requests| requests.work.quiet_since());
+        let deadline = since.unwrap_or_else(Instant::now) + idle;
+        let readable = self.stream.inner().readable();
+        !self.first.is_empty() || timeout_at(deadline, readable).await.is_ok()
+    }
+
+    /// Says whether an answer is on its way and does not get on.
+    fn stuck(&self, stuck: bool) {
+        if let Some(requests) = &self.requests {
+            requests.work.stuck(stuck);
+        }
     }
 
     /// Does `work` on the stream, and fails once it has been pending for too long.
@@ -56,11 +128,15 @@ impl Patient {
         work: impl FnOnce(Pin<&mut TokioIo<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if let Poll::Ready(done) = work(Pin::new(&mut self.stream), context) {
-            self.patience = None;
+            if self.patience.take().is_some() {
+                self.stuck(false);
+            }
             return Poll::Ready(done);
         }
+        self.stuck(true);
         let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(self.write)));
-        patience.as_mut().poll(context).map(|()| Err(ErrorKind::TimedOut.into()))
+        ready!(patience.as_mut().poll(context));
+        Poll::Ready(Err(ErrorKind::TimedOut.into()))
     }
 }
 
@@ -68,20 +144,23 @@ impl Read for Patient {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        into: ReadBufCursor<'_>,
+        mut into: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.first.is_empty() {
+            let count = self.first.len().min(into.remaining());
+            into.put_slice(&self.first[..count]);
+            self.first.drain(..count);
+            if let Some(requests) = &mut self.requests {
+                requests.read();
+            }
+            return Poll::Ready(Ok(()));
+        }
         let read = Pin::new(&mut self.stream).poll_read(context, into);
-        if self.work.is_busy() {
-            self.begun = None;
-            return read;
-        }
-        if read.is_ready() && self.begun.is_none() {
-            self.begun = Some(Box::pin(sleep(self.header)));
-        }
-        match self.begun.as_mut().map(|begun| begun.as_mut().poll(context)) {
-            Some(Poll::Ready(())) => Poll::Ready(Err(ErrorKind::TimedOut.into())),
-            _ => read,
-        }
+        let late = self.requests.as_mut().is_some_and(|requests| match read.is_ready() {
+            true => requests.read(),
+            false => requests.wait(context),
+        });
+        if late { Poll::Ready(Err(ErrorKind::TimedOut.into())) } else { read }
     }
 }
 

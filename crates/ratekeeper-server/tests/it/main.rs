@@ -21,6 +21,7 @@ mod bad_requests;
 mod any_body;
 mod authorize;
 mod serve;
+mod http2;
 mod life;
 mod cli;
 mod config;

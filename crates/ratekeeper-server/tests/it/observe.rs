@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use ratekeeper::{Limiter, OnStoreFailure};
-use ratekeeper_server::app::App;
+use ratekeeper_server::app::{App, Parts};
 use ratekeeper_server::door;
 use ratekeeper_server::life::Phase;
 use ratekeeper_server::observe::{LISTENERS_MAX, Observe};
@@ -125,18 +125,18 @@ fn away(policy: OnStoreFailure) -> App {
     let builder = Limiter::redis(url.parse().expect("a URL")).rule("api", "5/minute");
     let builder = builder.expect("a rule").on_store_failure("api", policy).expect("it is there");
     let limiter = builder.observer(observe.observer()).build();
-    App::new(limiter, Duration::from_secs(1)).observed(observe)
+    Parts { observe, ..Parts::new(limiter, Duration::from_secs(1)) }.into()
 }
 
 /// Goal: a server is ready if it can decide: with its store, or without it if no rule refuses then.
 /// Method: memory; a store that is away, with each policy; and the metrics of such a server.
 #[tokio::test]
 async fn readiness_is_whether_it_can_decide() {
-    let memory = App::new(
+    let memory = Parts::new(
         Limiter::memory().rule("api", "5/minute").unwrap().build(),
         Duration::from_secs(1),
     );
-    assert_eq!(ask_router(memory, "/readyz").await, (200, "ready".into()));
+    assert_eq!(ask_router(memory.into(), "/readyz").await, (200, "ready".into()));
     for policy in [OnStoreFailure::Allow, OnStoreFailure::Local] {
         let (status, body) = ask_router(away(policy), "/readyz").await;
         assert_eq!((status, body.starts_with("ready, degraded")), (200, true), "{body}");
@@ -157,7 +157,7 @@ async fn readiness_is_whether_it_can_decide() {
 /// Method: begin to drain, and ask.
 #[tokio::test]
 async fn a_server_that_drains_is_not_ready() {
-    let app = App::new(Limiter::memory().build(), Duration::from_secs(1));
+    let app = App::from(Parts::new(Limiter::memory().build(), Duration::from_secs(1)));
     app.life.go(Phase::Leaving);
     let (status, body) = ask_router(app.clone(), "/readyz").await;
     assert!(status == 503 && body.contains("about to stop"), "{body}");

@@ -52,7 +52,39 @@ fn a_header_that_does_not_come_ends_the_connection() {
     let mut idle = connect(server.address);
     idle.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
     assert_eq!(read_reply(&mut idle).status, 200);
-    assert!(is_ended(&mut silent) && is_ended(&mut idle));
+    assert!(is_ended(&mut silent), "silent");
+    assert!(is_ended(&mut idle), "idle");
+}
+
+/// Goal: a connection that was put away goes on where it was, and an answer that takes long is not idle.
+/// Method: a rest of nothing: requests with pauses between them and within; a stream of events beyond the bound
+/// of idle ones.
+#[test]
+fn a_connection_that_rests_goes_on() {
+    let rest = Duration::from_millis(1);
+    let server = Server::with(Bounds { rest, ..Bounds::default() });
+    let mut stream = connect(server.address);
+    let mut ask = |pieces: &[&str]| {
+        for piece in pieces {
+            std::thread::sleep(20 * rest);
+            stream.write_all(piece.as_bytes()).expect("the connection is open");
+        }
+        assert_eq!(read_reply(&mut stream).status, 200);
+    };
+    for cut in [IN_HEADER, IN_BODY, 0] {
+        let (first, second) = pieces(cut);
+        ask(&[&first, &second]);
+    }
+    let server = Server::with(Bounds { rest, idle: SHORT, ..Bounds::default() });
+    let mut events = connect(server.address);
+    events.write_all(request("GET /v1/stream", "", "").as_bytes()).expect("the connection is open");
+    let mut text = String::new();
+    while text.matches("data:").count() < 3 {
+        let mut piece = [0; 4096];
+        let count = events.read(&mut piece).expect("events come");
+        assert!(count > 0, "the stream is cut: {text}");
+        text.push_str(&String::from_utf8_lossy(&piece[..count]));
+    }
 }
 
 /// Goal: who opens many connections keeps nobody else out, and has room again when some end.
@@ -119,6 +151,18 @@ fn a_header_that_is_too_large_is_refused_with_431() {
     let field = |size: usize| format!("A: {}\r\n", "b".repeat(size));
     assert_eq!(send(server.address, &request("GET /livez", &field(16_000), "")).status, 200);
     assert_eq!(send(server.address, &request("GET /livez", &field(16_384), "")).status, 431);
+}
+
+/// Goal: a request line that is too long is refused with 414.
+/// Method: as long as allowed, and one byte more.
+#[test]
+fn a_request_line_that_is_too_long_is_refused_with_414() {
+    let server = Server::start();
+    let ask = |length: usize| {
+        let line = format!("GET /livez?{}", "x".repeat(length - "GET/livez?".len()));
+        send(server.address, &request(&line, "", "")).status
+    };
+    assert_eq!((ask(8_192), ask(8_193)), (200, 414));
 }
 
 /// Goal: connections beyond the bound wait, and are served when others end.

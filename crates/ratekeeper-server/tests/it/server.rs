@@ -6,7 +6,7 @@ use ratekeeper::limiter::{Builder, HOLD_TIME, HOLDS_MAX};
 use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
 use ratekeeper_server::admin::Admin;
-use ratekeeper_server::app::App;
+use ratekeeper_server::app::Parts;
 use ratekeeper_server::life::Phase;
 use ratekeeper_server::observe::Observe;
 use ratekeeper_server::serve::{Bounds, run};
@@ -75,12 +75,12 @@ impl Server {
     /// With the demo rules, administered by these.
     pub(crate) fn administered(admin: Admin) -> Server {
         let rules = demo::rules(Limiter::memory()).expect("the demo rules are rules");
-        Server::set_up(rules, Holds::default(), Bounds::default(), |app| App { admin, ..app })
+        Server::set_up(rules, Holds::default(), Bounds::default(), |parts| Parts { admin, ..parts })
     }
 
     /// With rules of its own.
     pub(crate) fn of(builder: Builder, holds: Holds, bounds: Bounds) -> Server {
-        Server::set_up(builder, holds, bounds, |app| app)
+        Server::set_up(builder, holds, bounds, |parts| parts)
     }
 
     /// With rules of its own, and whatever else is set up.
@@ -88,7 +88,7 @@ impl Server {
         builder: Builder,
         holds: Holds,
         bounds: Bounds,
-        set_up: impl FnOnce(App) -> App,
+        set_up: impl FnOnce(Parts) -> Parts,
     ) -> Server {
         let clock = ManualClock::new();
         let observe = Arc::<Observe>::default();
@@ -102,9 +102,9 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel::<()>();
-        let app = App::new(limiter, bounds.body).observed(observe);
-        let life = app.life.clone();
-        let app = door::router(set_up(app));
+        let parts = Parts { observe, ..Parts::new(limiter, bounds.body) };
+        let life = parts.life.clone();
+        let app = door::router(set_up(parts).into());
         let thread = std::thread::spawn(move || {
             runtime.block_on(run(listener, app, bounds, |_| false, async {
                 let _ = stopped.await;

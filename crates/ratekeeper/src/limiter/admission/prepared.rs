@@ -56,7 +56,8 @@ impl Prepared {
         let Prepared { limiter, selected, sheet } = self;
         match limiter.begin(selected, sheet, Way::Told) {
             Begun::Done(admission) => admission.decisions,
-            Begun::Later(later) => later.run().await.decisions,
+            // In a box, so that whoever asks a store in memory does not carry its size along.
+            Begun::Later(later) => Box::pin(later.run()).await.decisions,
         }
     }
 }

@@ -1,0 +1,245 @@
+//! One connection, from its first byte to its end, in whichever version of HTTP its peer speaks.
+//!
+//! Libraries' defaults suit no server on a network: every bound is set here. Invariant: whatever a peer does
+//! or leaves undone, its connection ends; how it ends concerns the peer alone.
+
+use super::stream::{Patient, Requests};
+use super::work::{Sent, Work};
+use super::{BUFFER_MAX, Bounds, HEADER_BYTES_MAX, HEADERS_MAX, LINE_MAX};
+use crate::problem::Problem;
+use axum::Router;
+use axum::http::{HeaderValue, StatusCode, Version, header};
+use axum::response::IntoResponse;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::{HttpService, Service, service_fn};
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use ratekeeper::layer::Peer;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+/// What a peer that speaks HTTP/2 begins with (RFC 9113, 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Requests of one connection at a time.
+const STREAMS_MAX: u32 = 128;
+
+/// Requests that a peer has reset before they were looked at. Beyond it the connection ends.
+const RESETS_MAX: usize = 20;
+
+/// Requests that were reset because the peer broke the protocol. Beyond it the connection ends.
+const FAULTS_MAX: usize = 1024;
+
+/// What a peer may send ahead: of one request, and of all.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// How often a peer is asked whether it is there, and how long it may take to say so.
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PONG_WITHIN: Duration = Duration::from_secs(10);
+
+/// Looks in the time after which a connection without work ends.
+const LOOKS: u32 = 4;
+
+/// Serves one connection until its peer, a bound or `stopped` ends it.
+pub(super) async fn serve(
+    mut stream: TcpStream,
+    peer: IpAddr,
+    app: Router,
+    bounds: Bounds,
+    mut stopped: watch::Receiver<()>,
+) {
+    // Answers are small and complete: none should wait for the next.
+    let _ = stream.set_nodelay(true);
+    let first = tokio::select! {
+        first = first(&mut stream, &bounds) => first,
+        _ = stopped.changed() => None,
+    };
+    let Some(first) = first else { return };
+    let work = Work::default();
+    let answers = answers(app, peer, bounds.request, work.clone());
+    let is_two = first == PREFACE;
+    let stream = Patient::new(stream, first, &bounds);
+    if is_two {
+        // In a box, so that the other connections do not carry its size along.
+        return Box::pin(two(stream, answers, work, bounds, stopped)).await;
+    }
+    one(stream.one_by_one(Requests::new(&bounds, work.clone())), answers, work, bounds, stopped)
+        .await;
+}
+
+/// A connection on which requests come one after the other.
+///
+/// What HTTP needs for a connection is several times the size of the connection, and most of them are quiet:
+/// it is put away when there has been nothing to do for a moment, and made again when something comes.
+async fn one<A>(
+    mut stream: Patient,
+    mut answers: A,
+    work: Work,
+    bounds: Bounds,
+    mut stopped: watch::Receiver<()>,
+) where
+    A: HttpService<Incoming, ResBody = Sent, Error = Infallible>,
+{
+    loop {
+        let mut connection = http1::Builder::new()
+            .header_read_timeout(None)
+            .keep_alive(true)
+            .max_headers(HEADERS_MAX)
+            .max_header_size(HEADER_BYTES_MAX)
+            .max_buf_size(BUFFER_MAX)
+            .serve_connection(stream, answers);
+        let rests = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
+            Poll::Ready(_) => Poll::Ready(false),
+            Poll::Pending if work.rests() => Poll::Ready(true),
+            Poll::Pending => Poll::Pending,
+        });
+        tokio::select! {
+            rests = rests => if !rests { return },
+            _ = stopped.changed() => {
+                Pin::new(&mut connection).graceful_shutdown();
+                let _ = connection.await;
+                return;
+            }
+        }
+        let parts = connection.into_parts();
+        (stream, answers) = (parts.io.after(&parts.read_buf), parts.service);
+        let wakes = tokio::select! {
+            wakes = stream.wakes(bounds.idle) => wakes,
+            _ = stopped.changed() => false,
+        };
+        if !wakes {
+            return;
+        }
+    }
+}
+
+/// The first bytes: the preface of HTTP/2, or the first that differ from it.
+async fn first(stream: &mut TcpStream, bounds: &Bounds) -> Option<Vec<u8>> {
+    let mut bytes = [0; PREFACE.len()];
+    let (mut count, mut patience) = (0, bounds.idle);
+    loop {
+        let read = timeout(patience, stream.read(&mut bytes[count..])).await;
+        count += read.ok()?.ok().filter(|read| *read > 0)?;
+        if count == PREFACE.len() || !PREFACE.starts_with(&bytes[..count]) {
+            return Some(bytes[..count].to_vec());
+        }
+        patience = bounds.header;
+    }
+}
+
+/// A connection on which many requests are under way at a time.
+async fn two<A>(
+    stream: Patient,
+    answers: A,
+    work: Work,
+    bounds: Bounds,
+    mut stopped: watch::Receiver<()>,
+) where
+    A: HttpService<Incoming, ResBody = Sent, Error = Infallible> + Send,
+    A::Future: Send + 'static,
+{
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEADER_BYTES_MAX as u32)
+        .max_pending_accept_reset_streams(RESETS_MAX)
+        .max_local_error_reset_streams(FAULTS_MAX)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(BUFFER_MAX)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PONG_WITHIN)
+        .serve_connection(stream, answers);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopped.changed() => {}
+        () = is_over(&work, &bounds) => {}
+    }
+    // What the peer does not take is not waited for.
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(bounds.drain, connection).await;
+}
+
+/// Waits until nothing has got on for long, or the connection is old.
+async fn is_over(work: &Work, bounds: &Bounds) {
+    let (born, old) = (Instant::now(), spread(bounds.age));
+    let (mut moves, mut quiet) = (work.moves(), 0);
+    while quiet < LOOKS && born.elapsed() < old {
+        sleep(bounds.idle / LOOKS).await;
+        let now = work.moves();
+        quiet = if now == moves { quiet + 1 } else { 0 };
+        moves = now;
+    }
+}
+
+/// A time up to a tenth shorter or longer, so that connections that began together do not end together.
+fn spread(time: Duration) -> Duration {
+    let chance = std::hash::RandomState::new().hash_one(()) % 201;
+    time / 1000 * (900 + chance as u32)
+}
+
+/// Answers requests by the router, within the bounds of a request.
+fn answers(
+    app: Router,
+    peer: IpAddr,
+    most: Duration,
+    work: Work,
+) -> impl HttpService<Incoming, ResBody = Sent, Error = Infallible, Future: Send + 'static> + Send {
+    let app = TowerToHyperService::new(app);
+    service_fn(move |mut request: Request<Incoming>| {
+        let under_way = work.begin();
+        request.extensions_mut().insert(Peer(peer));
+        let answer = judge(&mut request).map(|()| app.call(request));
+        async move {
+            let answer = match answer {
+                Ok(answer) => match timeout(most, answer).await {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(never)) => match never {},
+                    Err(_) => too_slow(most).into_response(),
+                },
+                Err(problem) => problem.into_response(),
+            };
+            Ok::<Response<Sent>, Infallible>(answer.map(|body| under_way.answer(body)))
+        }
+    })
+}
+
+/// What the parsers of both versions let pass and we do not. The host of a request is in its field `Host`,
+/// wherever it was.
+fn judge(request: &mut Request<Incoming>) -> Result<(), Problem> {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if request.method().as_str().len() + target > LINE_MAX {
+        let detail = format!("the request line is longer than {LINE_MAX} bytes; send less in it");
+        return Err(Problem::new(StatusCode::URI_TOO_LONG, detail));
+    }
+    if request.headers().len() > HEADERS_MAX {
+        let detail = format!("the request has more than {HEADERS_MAX} header fields; send fewer");
+        return Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail));
+    }
+    if request.version() == Version::HTTP_2
+        && let Some(host) = request.uri().authority()
+        && let Ok(host) = HeaderValue::from_str(host.as_str())
+    {
+        request.headers_mut().insert(header::HOST, host);
+    }
+    Ok(())
+}
+
+fn too_slow(limit: Duration) -> Problem {
+    let limit = ratekeeper::decision::Wait(limit);
+    let detail = format!("the request took longer than {limit}; send it faster");
+    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+}

@@ -1,0 +1,142 @@
+//! What is under way on a connection: requests that are answered, and answers that are sent.
+//!
+//! Invariant: a request is under way from its header to the last piece of its answer, or until it is given
+//! up; whatever moves it on is counted.
+
+use axum::body::{Body, Bytes, HttpBody};
+use http_body::{Frame, SizeHint};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What is under way on one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Work(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
+    under_way: AtomicUsize,
+    moves: AtomicU64,
+    born: Instant,
+    /// When the last of them ended, in milliseconds of its life.
+    ended: AtomicU64,
+    /// Whether nothing has been under way for a while.
+    rests: AtomicBool,
+    /// Whether an answer is on its way and does not get on.
+    stuck: AtomicBool,
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        let (under_way, moves, ended, rests, stuck) = Default::default();
+        Work(Arc::new(Counts { under_way, moves, born: Instant::now(), ended, rests, stuck }))
+    }
+}
+
+impl Work {
+    /// A request has come; it is under way until what is returned is dropped.
+    pub(super) fn begin(&self) -> UnderWay {
+        self.0.under_way.fetch_add(1, Ordering::Relaxed);
+        self.0.rests.store(false, Ordering::Relaxed);
+        self.note();
+        UnderWay(self.clone())
+    }
+
+    /// Since when no request is under way; none if one is.
+    pub(super) fn quiet_since(&self) -> Option<Instant> {
+        let quiet = self.0.under_way.load(Ordering::Relaxed) == 0;
+        let ended = Duration::from_millis(self.0.ended.load(Ordering::Relaxed));
+        quiet.then_some(self.0.born + ended)
+    }
+
+    /// Notes that nothing has been under way for a while.
+    pub(super) fn rest(&self) {
+        self.0.rests.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing has been under way for a while, and all is sent.
+    pub(super) fn rests(&self) -> bool {
+        self.0.rests.load(Ordering::Relaxed) && !self.0.stuck.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether an answer does not get on.
+    pub(super) fn stuck(&self, stuck: bool) {
+        self.0.stuck.store(stuck, Ordering::Relaxed);
+    }
+
+    /// A number that changes whenever something gets on.
+    pub(super) fn moves(&self) -> u64 {
+        self.0.moves.load(Ordering::Relaxed)
+    }
+
+    fn note(&self) {
+        self.0.moves.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A request that is under way.
+#[derive(Debug)]
+pub(super) struct UnderWay(Work);
+
+impl UnderWay {
+    /// Its answer, with which it ends.
+    pub(super) fn answer(self, body: Body) -> Sent {
+        let mut sent = Sent { body, under_way: Some(self) };
+        sent.note();
+        sent
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let (work, counts) = (&self.0, &self.0.0);
+        work.note();
+        counts.ended.store(counts.born.elapsed().as_millis() as u64, Ordering::Relaxed);
+        counts.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of an answer.
+pub(super) struct Sent {
+    body: Body,
+    /// Until the last piece is taken, not until the body is gone: by then the connection waits already.
+    under_way: Option<UnderWay>,
+}
+
+impl Sent {
+    fn note(&mut self) {
+        if let Some(under_way) = &self.under_way {
+            under_way.0.note();
+        }
+        if self.body.is_end_stream() {
+            self.under_way = None;
+        }
+    }
+}
+
+impl HttpBody for Sent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_ready() {
+            self.note();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
