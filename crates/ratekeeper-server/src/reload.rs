@@ -45,6 +45,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switches::Switches;
 
+/// The source of what is wrong with the folder of the state.
+const STATE: &str = "state_dir";
+
 /// Tries of a change that others of the fleet keep coming before.
 const TRIES: usize = 8;
 
@@ -77,8 +80,8 @@ struct Book {
     filed: Switches,
     /// What is in it.
     switch_file: Option<Vec<u8>>,
-    /// What was last wrong with a file, or with what is in the store.
-    fault: Option<LastFault>,
+    /// What is wrong with files, or with what is in the store: one of each source, the last one last.
+    faults: Vec<LastFault>,
     /// What the operator's file was when it was last taken up.
     file: Option<String>,
     /// Files that it names.
@@ -90,7 +93,7 @@ struct Book {
 /// What was last wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LastFault {
-    /// What it is of: `file`, `switch_file` or `redis`.
+    /// What it is of: `file`, `switch_file`, `redis` or `state_dir`.
     source: &'static str,
     at: String,
     errors: Vec<Fault>,
@@ -145,7 +148,7 @@ impl Rulebook {
 
     /// What was last wrong with a file, or with what is in the store.
     pub(crate) fn last_fault(&self) -> Option<LastFault> {
-        self.book().fault.clone()
+        self.book().faults.last().cloned()
     }
 
     /// What the operator's file says that only a start can do.
@@ -167,42 +170,62 @@ impl Rulebook {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes down what is live, where that is wanted.
-    fn keep(&self, release: Option<(&Release, &[u64])>) {
+    /// Writes down what is live, where that is wanted. What cannot be written is tried again every second, and
+    /// told until it is.
+    fn keep(&self) {
         let Some(state) = &self.state else { return };
-        let live = {
+        let kept = state.keep(|| {
             let book = self.book();
             let number = book.releases.newest().map_or(0, |release| release.number);
-            Live::new(number, book.file.clone(), book.switches.clone(), book.serial)
-        };
-        let kept = release.map_or(Ok(()), |(release, gone)| state.keep(release, gone));
-        let failed = kept.and_then(|()| state.keep_live(&live)).err();
-        let was_stuck = self.stuck.swap(failed.is_some(), Ordering::Relaxed);
-        if let Some(error) = failed.filter(|_| !was_stuck) {
-            let text = "changes do not survive a restart until it can be written";
-            tell(&format!("warning: `state_dir` cannot be written: {error}; {text}"));
+            let live = Live::new(number, book.file.clone(), book.switches.clone(), book.serial);
+            (live, book.releases.iter().map(Arc::clone).collect())
+        });
+        let was_stuck = self.stuck.swap(kept.is_err(), Ordering::Relaxed);
+        match kept {
+            Err(error) if !was_stuck => {
+                let text = format!("this folder cannot be written: {error}");
+                let repair = "make room, or let this process write there; until then changes are \
+                              lost by a restart";
+                let faults = fault(STATE, &text, repair);
+                faults.lines().iter().for_each(|line| tell(&format!("error: {line}")));
+                self.shown(STATE, &faults);
+            }
+            Ok(()) if was_stuck => {
+                tell("`state_dir` can be written again: changes survive a restart");
+                self.mended(STATE);
+            }
+            _ => {}
         }
+    }
+
+    /// Whether what is live is still to be written down.
+    fn is_stuck(&self) -> bool {
+        self.stuck.load(Ordering::Relaxed)
     }
 
     /// Notes what is wrong with a file, or with what is in the store.
     fn note(&self, source: &'static str, faults: &Faults) {
-        self.count_failure();
         let number = self.live().number;
         for line in faults.lines() {
             tell(&format!("error: {line}"));
         }
         tell(&format!("warning: nothing has changed: release {number} goes on deciding"));
+        self.shown(source, faults);
+    }
+
+    /// Counts a failure, and shows it until it is mended.
+    fn shown(&self, source: &'static str, faults: &Faults) {
+        self.count_failure();
         let at = moment::shown(self.now());
         let (errors, more) = (faults.listed.clone(), faults.more);
-        self.book().fault = Some(LastFault { source, at, errors, more });
+        let mut book = self.book();
+        book.faults.retain(|fault| fault.source != source);
+        book.faults.push(LastFault { source, at, errors, more });
     }
 
     /// Forgets a fault that was mended.
     fn mended(&self, source: &'static str) {
-        let mut book = self.book();
-        if book.fault.as_ref().is_some_and(|fault| fault.source == source) {
-            book.fault = None;
-        }
+        self.book().faults.retain(|fault| fault.source != source);
     }
 }
 

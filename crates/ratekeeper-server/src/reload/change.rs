@@ -5,6 +5,7 @@
 use super::draft::{Draft, Read};
 use super::release::{Origin, Release};
 use super::{Accepted, BODY, Refused, Rulebook, TRIES, fault, fleet, tell, text};
+use ratekeeper::fleet::NUMBER_MAX;
 use ratekeeper::rule::file::Source;
 use std::sync::Arc;
 
@@ -39,14 +40,23 @@ impl Rulebook {
             let restart =
                 self.ground.needs_restart(&read.file.settings, draft.source == Origin::Api);
             let left_out = read.left_out.clone();
-            let mut release = self.release(draft, &read, live.number.saturating_add(1));
+            let next = (live.number, live.number.saturating_add(1));
+            let (there, number) =
+                self.fleet.as_ref().map_or(next, |fleet| fleet.numbers(live.number));
+            if number > NUMBER_MAX {
+                let text = format!("there is no number beyond release {NUMBER_MAX}");
+                let repair = "remove it from `state_dir` and from the store of the fleet";
+                return Err(Refused::Faults(fault(BODY, &text, repair)));
+            }
+            let mut release = self.release(draft, &read, number);
             if let Some(fleet) = &self.fleet {
                 fleet::shareable(&mut release).map_err(Refused::Faults)?;
-                if fleet.post(&release, live.number).await?.is_err() {
+                if fleet.post(&release, there).await?.is_err() {
                     // Somebody else was first.
                     self.catch_up(fleet).await?;
                     continue;
                 }
+                self.mended("redis");
             }
             let release = self.settle(release, read).await;
             return Ok(Accepted { release, restart, left_out });
@@ -106,14 +116,14 @@ impl Rulebook {
         let settled = Arc::clone(&release);
         let done = tokio::task::spawn_blocking(move || {
             book.limiter.replace_as(read.file.rules, settled.number);
-            let gone = {
+            {
                 let mut book = book.book();
                 if read.digest.is_some() {
                     (book.file, book.names) = (read.digest, read.names);
                 }
-                book.releases.push(Arc::clone(&settled))
-            };
-            book.keep(Some((&settled, &gone)));
+                book.releases.push(settled);
+            }
+            book.keep();
         });
         if let Err(error) = done.await {
             tell(&format!("warning: release {} was not completed: {error}", release.number));

@@ -110,7 +110,7 @@ impl Rulebook {
         let (kept, former): (Vec<_>, Vec<_>) =
             releases.into_iter().partition(|release| release.number == number);
         for release in former {
-            self.book().releases.push(Arc::new(release));
+            self.book().releases.push(release);
         }
         let kept = kept.into_iter().next();
         let overrides = kept.as_ref().map(|kept| kept.overrides.clone()).unwrap_or_default();
@@ -141,8 +141,8 @@ impl Rulebook {
         let release = self.release(draft, &read, number);
         if number == self.limiter.version() && read.overrides.is_empty() {
             // The limiter was built with it.
-            let gone = self.book().releases.push(Arc::new(release.clone()));
-            self.keep(Some((&release, &gone)));
+            self.book().releases.push(Arc::new(release));
+            self.keep();
             return Ok(());
         }
         self.settle(release, read).await;
@@ -150,7 +150,7 @@ impl Rulebook {
     }
 
     /// Goes on with a release that was stored; whether it still makes sense.
-    async fn resume(self: &Arc<Self>, kept: Release) -> bool {
+    async fn resume(self: &Arc<Self>, kept: Arc<Release>) -> bool {
         let draft = Draft {
             source: kept.source,
             by: kept.by.clone(),
@@ -164,7 +164,7 @@ impl Rulebook {
             Ok((_, mut read)) => {
                 // Its texts may lack what is secret: the operator's file is what it is.
                 read.digest = None;
-                self.settle(kept, read).await;
+                self.settle((*kept).clone(), read).await;
                 true
             }
             Err(refused) => {

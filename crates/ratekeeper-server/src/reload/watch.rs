@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Sender};
-use tokio::time::sleep;
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// How long files have to be as they are before they are believed.
 const QUIET: Duration = Duration::from_millis(100);
@@ -57,11 +57,14 @@ impl Rulebook {
         let (mut stamp, mut told) = (self.stamp().await, None);
         // What changed between the start and the first event.
         self.look_at_files(&mut told, false).await;
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let asked = tokio::select! {
                 Some(()) = events.recv() => false,
                 Some(()) = async { hangup.as_mut()?.recv().await }, if hangup.is_some() => true,
-                () = sleep(POLL) => {
+                _ = poll.tick() => {
+                    self.keep_again().await;
                     let now = self.stamp().await;
                     if std::mem::replace(&mut stamp, now.clone()) == now {
                         continue;
@@ -71,6 +74,14 @@ impl Rulebook {
             };
             let _alive = &watcher;
             self.look_at_files(&mut told, asked).await;
+        }
+    }
+
+    /// Writes down what could not be written before.
+    async fn keep_again(self: &Arc<Self>) {
+        if self.is_stuck() {
+            let book = Arc::clone(self);
+            let _ = tokio::task::spawn_blocking(move || book.keep()).await;
         }
     }
 
