@@ -9,10 +9,12 @@ mod change;
 mod difference;
 mod draft;
 mod fleet;
+mod look;
 mod moment;
 mod open;
 mod overrides;
 mod release;
+mod rescue;
 mod state;
 mod switches;
 mod switching;
@@ -22,6 +24,7 @@ mod watch;
 pub use open::Opening;
 pub use overrides::OVERRIDES_MAX;
 pub use release::{HISTORY_BYTES_MAX, RELEASES_MAX};
+pub use rescue::config;
 pub use switches::{SWITCH_FILE_MAX, SWITCHES_MAX};
 
 pub(crate) use difference::difference;
@@ -32,7 +35,7 @@ pub(crate) use release::{Origin, Release};
 pub(crate) use switches::{Turned, read as read_switch};
 pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml};
 
-use crate::config::{Fault, Faults};
+use crate::config::{Fault, Faults, Named};
 use crate::observe::logs::plain;
 use draft::Ground;
 use fleet::Fleet;
@@ -40,7 +43,9 @@ use ratekeeper::Limiter;
 use release::History;
 use serde::Serialize;
 use state::{Live, State};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switches::Switches;
@@ -67,6 +72,8 @@ pub struct Rulebook {
     fleet: Option<Fleet>,
     /// Whether the folder of the state could not be written when it was last tried.
     stuck: AtomicBool,
+    /// Files that somebody has open and has written into.
+    writing: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// What is live.
@@ -82,18 +89,23 @@ struct Book {
     switch_file: Option<Vec<u8>>,
     /// What is wrong with files, or with what is in the store: one of each source, the last one last.
     faults: Vec<LastFault>,
-    /// What the operator's file was when it was last taken up.
+    /// What the operator's file was when it was last taken up, and what it says about the server.
     file: Option<String>,
-    /// Files that it names.
-    names: Vec<String>,
+    server: Option<String>,
+    /// Files that the live release names, as they were read.
+    named: Named,
+    /// The same of the last file, or release of the fleet, that made no sense.
+    wanted: Named,
     /// What it says that only a start can do.
     restart: Vec<&'static str>,
+    /// What it was at the start, if that made no sense.
+    refused: Option<String>,
 }
 
 /// What was last wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LastFault {
-    /// What it is of: `file`, `switch_file`, `redis` or `state_dir`.
+    /// What it is of: `file`, `named_file`, `switch_file`, `state_dir`; of a fleet, `redis` or `switches`.
     source: &'static str,
     at: String,
     errors: Vec<Fault>,
@@ -177,7 +189,8 @@ impl Rulebook {
         let kept = state.keep(|| {
             let book = self.book();
             let number = book.releases.newest().map_or(0, |release| release.number);
-            let live = Live::new(number, book.file.clone(), book.switches.clone(), book.serial);
+            let (file, server) = (book.file.clone(), book.server.clone());
+            let live = Live::new(number, file, server, book.switches.clone(), book.serial);
             (live, book.releases.iter().map(Arc::clone).collect())
         });
         let was_stuck = self.stuck.swap(kept.is_err(), Ordering::Relaxed);

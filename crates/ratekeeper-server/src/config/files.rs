@@ -4,6 +4,8 @@
 
 use super::{ENDINGS, Fault, Faults};
 use ratekeeper::rule::file::FILES_MAX;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -75,6 +77,18 @@ pub(crate) fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(ErrorKind::FileTooLarge, fault));
     }
     Ok(bytes)
+}
+
+/// What files hold that rule files name: a digest of each, by its name.
+pub(crate) type Named = BTreeMap<String, [u8; 32]>;
+
+/// The digest of what was read. One that cannot be read is different from any that can.
+pub(crate) fn digest(read: &io::Result<Vec<u8>>) -> [u8; 32] {
+    let hash = match read {
+        Ok(bytes) => Sha256::new_with_prefix([0]).chain_update(bytes),
+        Err(error) => Sha256::new_with_prefix([1]).chain_update(error.to_string()),
+    };
+    hash.finalize().into()
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Fault {

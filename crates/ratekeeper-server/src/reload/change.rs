@@ -64,6 +64,26 @@ impl Rulebook {
         Err(Refused::Stale(self.live().number))
     }
 
+    /// Reads the files again that the live release names, whoever made it. In a fleet it keeps its number, since what
+    /// a file of this server holds is its own matter.
+    pub(super) async fn read_again(self: &Arc<Self>) -> Result<(), Refused> {
+        let _one_at_a_time = self.changing.lock().await;
+        let (live, wanted) = (self.live(), self.book().wanted.clone());
+        let draft = Draft { by: None, change: "files that it names".into(), ..Draft::of(&live) };
+        let read = self.read(draft).await;
+        // It is the live release that was read, and not what was refused before.
+        self.book().wanted = wanted;
+        let (draft, mut read) = read?;
+        // Its texts may lack what is secret: the operator's file is what it is.
+        read.digest = None;
+        let release = match &self.fleet {
+            Some(_) => (*live).clone(),
+            None => self.release(draft, &read, live.number.saturating_add(1)),
+        };
+        self.settle(release, read).await;
+        Ok(())
+    }
+
     /// Whether texts that were sent make sense: how many rules they have, and what only a start can do.
     pub(crate) async fn judge(
         self: &Arc<Self>,
@@ -87,8 +107,12 @@ impl Rulebook {
     pub(super) async fn read(self: &Arc<Self>, draft: Draft) -> Result<(Draft, Read), Refused> {
         let book = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || {
-            let read = book.ground.read(&draft)?;
-            Ok((draft, read))
+            let read = book.ground.read(&draft);
+            let wanted = read.as_ref().err().map(|(_, named)| named.clone()).unwrap_or_default();
+            if matches!(draft.source, Origin::File | Origin::Redis) {
+                book.book().wanted = wanted;
+            }
+            Ok((draft, read.map_err(|(faults, _)| faults)?))
         });
         let read = read.await.unwrap_or_else(|error| {
             Err(fault(BODY, &format!("reading it failed: {error}"), "this is a fault of ours"))
@@ -119,8 +143,9 @@ impl Rulebook {
             {
                 let mut book = book.book();
                 if read.digest.is_some() {
-                    (book.file, book.names) = (read.digest, read.names);
+                    (book.file, book.server) = (read.digest, read.server);
                 }
+                book.named = read.named;
                 book.releases.push(settled);
             }
             book.keep();

@@ -53,6 +53,11 @@ impl Fleet {
         Fleet { board, bad: AtomicU64::new(0), bad_switches: AtomicU64::new(0), away, joined }
     }
 
+    /// What made no sense may make sense now.
+    pub(super) fn look_again(&self) {
+        self.bad.store(0, Ordering::Relaxed);
+    }
+
     /// The number that is in the store, if `live` is the newest that makes sense, and the next one.
     pub(super) fn numbers(&self, live: u64) -> (u64, u64) {
         numbers(&self.bad, live)
@@ -188,15 +193,7 @@ impl Rulebook {
         if posted.number == live.number && same(&live) {
             return Ok(());
         }
-        let draft = Draft {
-            source: Origin::Redis,
-            by: found.by.clone(),
-            change: found.change.clone(),
-            sources: found.sources(),
-            overrides: found.overrides.clone(),
-            trusted: found.trusted,
-            needs_last: false,
-        };
+        let draft = Draft { source: Origin::Redis, ..Draft::of(&found) };
         match self.read(draft).await {
             Ok((draft, read)) => {
                 self.mended("redis");
@@ -227,16 +224,7 @@ impl Rulebook {
         if fleet.post(&release, there).await?.is_err() || live.number > 0 {
             return Ok(());
         }
-        let draft = Draft {
-            source: release.source,
-            by: release.by.clone(),
-            change: release.change.clone(),
-            sources: release.sources(),
-            overrides: release.overrides.clone(),
-            trusted: release.trusted,
-            needs_last: false,
-        };
-        let (_, read) = self.read(draft).await?;
+        let (_, read) = self.read(Draft::of(&release)).await?;
         self.settle(release, read).await;
         Ok(())
     }

@@ -23,6 +23,9 @@ const FILE_MAX: usize = 256 * 1024 * 1024;
 /// Most files that are looked at.
 const FILES_MAX: usize = 10_000;
 
+/// The file that names the release that was live.
+const LIVE: &str = "live.json";
+
 /// The format of these files.
 const FORMAT: u32 = 1;
 
@@ -42,6 +45,9 @@ pub(crate) struct Live {
     pub(crate) number: u64,
     /// What the operator's file was when it was last taken up.
     pub(crate) file: Option<String>,
+    /// What it said about the server, without the password of its store.
+    #[serde(default)]
+    pub(crate) server: Option<String>,
     pub(crate) switches: Switches,
     /// The number of the switches in the store that a fleet shares.
     #[serde(default)]
@@ -57,8 +63,28 @@ pub(crate) struct Stored {
 }
 
 impl Live {
-    pub(crate) fn new(number: u64, file: Option<String>, switches: Switches, serial: u64) -> Live {
-        Live { format: FORMAT, number, file, switches, serial }
+    pub(crate) fn new(
+        number: u64,
+        file: Option<String>,
+        server: Option<String>,
+        switches: Switches,
+        serial: u64,
+    ) -> Live {
+        Live { format: FORMAT, number, file, server, switches, serial }
+    }
+}
+
+impl Stored {
+    /// The largest number that was given.
+    pub(crate) fn newest(&self) -> u64 {
+        let newest = self.releases.last().map_or(0, |release| release.number);
+        self.live.as_ref().map_or(newest, |live| newest.max(live.number))
+    }
+
+    /// The release that was live.
+    pub(crate) fn live(&self) -> Option<&Arc<Release>> {
+        let number = self.live.as_ref().map_or(self.newest(), |live| live.number);
+        self.releases.iter().find(|release| release.number == number)
     }
 }
 
@@ -73,13 +99,23 @@ impl State {
         Ok(state)
     }
 
+    /// Whether something was kept in this folder.
+    pub(crate) fn is_in(folder: &Path) -> bool {
+        folder.join(LIVE).exists()
+    }
+
+    /// What was live, for who only looks.
+    pub(crate) fn live_in(folder: &Path) -> Option<Live> {
+        serde_json::from_slice(&bytes(&folder.join(LIVE), FILE_MAX).ok()?).ok()
+    }
+
     fn releases(&self) -> PathBuf {
         self.folder.join("releases")
     }
 
     /// What is there.
     pub(crate) fn load(&self) -> Stored {
-        let live = self.read(&self.folder.join("live.json"), |live: &Live| {
+        let live = self.read(&self.folder.join(LIVE), |live: &Live| {
             live.format == FORMAT && live.number <= NUMBER_MAX && live.serial <= NUMBER_MAX
         });
         let mut releases = Vec::new();
@@ -155,7 +191,7 @@ impl State {
         // What is live is named when it is there.
         let (newest, former) = releases.split_at(releases.len().min(1));
         newest.iter().try_for_each(|release| put(written, release))?;
-        self.write("live.json", &serde_json::to_vec(live)?)?;
+        self.write(LIVE, &serde_json::to_vec(live)?)?;
         former.iter().try_for_each(|release| put(written, release))?;
         written.retain(|number, _| {
             let stays = releases.iter().any(|release| release.number == *number);
