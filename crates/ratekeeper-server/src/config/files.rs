@@ -66,11 +66,13 @@ pub(super) fn text(path: &Path, most: usize) -> Result<String, Fault> {
 /// What is in a regular file of at most so many bytes.
 pub(crate) fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     // Looked at before it is opened, since opening a pipe waits for who writes into it.
-    if !fs::metadata(path)?.is_file() {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let file = File::open(path)?;
-    let mut bytes = Vec::new();
+    // With room for one more it need not grow, and take twice as much, before it has seen the end.
+    let mut bytes = Vec::with_capacity(most.min(found.len() as usize).saturating_add(1));
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > most {
         let fault = format!("with it there are more than {most} bytes");
