@@ -58,6 +58,8 @@ impl Rulebook {
                 }
                 self.mended("redis");
             }
+            // What was refused before is no longer waited for.
+            self.book().wanted.clear();
             let release = self.settle(release, read).await;
             return Ok(Accepted { release, restart, left_out });
         }
@@ -75,7 +77,8 @@ impl Rulebook {
         self.book().wanted = wanted;
         let (draft, mut read) = read?;
         // Its texts may lack what is secret: the operator's file is what it is.
-        read.digest = None;
+        (read.digest, read.server) = (None, None);
+        tell(&format!("files that release {} names have changed, and are read again", live.number));
         let release = match &self.fleet {
             Some(_) => (*live).clone(),
             None => self.release(draft, &read, live.number.saturating_add(1)),

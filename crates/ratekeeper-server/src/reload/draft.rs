@@ -93,7 +93,8 @@ impl Ground {
                 Ok(file) => {
                     let of_file = draft.source == Origin::File;
                     let digest = of_file.then(|| of(&draft.sources));
-                    let server = of_file.then(|| text::server(&draft.sources, &file.settings));
+                    let stored = of_file && self.settings.state_dir.is_some();
+                    let server = stored.then(|| text::server(&draft.sources, &file.settings));
                     let named = named.into_inner();
                     return Ok(Read { file, overrides: own, left_out, named, digest, server });
                 }

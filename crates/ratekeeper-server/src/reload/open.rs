@@ -156,8 +156,8 @@ impl Rulebook {
             }
             (book.file, book.server) = match config.filter(|_| !is_faulty) {
                 Some(config) => {
-                    let server = text::server(&config.sources, &config.file.settings);
-                    (file.clone(), Some(server))
+                    let server = || text::server(&config.sources, &config.file.settings);
+                    (file.clone(), self.state.is_some().then(server))
                 }
                 None => live.clone().map(|live| (live.file, live.server)).unwrap_or_default(),
             };

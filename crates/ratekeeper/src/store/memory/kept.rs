@@ -25,7 +25,7 @@ impl Memory {
     pub(crate) fn each_kept(&self, now: u64, mut each: impl FnMut(Kept)) {
         // The last shard is what newcomers share, which is nobody's own.
         for (index, shard) in self.shards[..self.overflow()].iter().enumerate() {
-            let upper = (index as u64) << self.shift;
+            let upper = (index as u64).checked_shl(self.shift).unwrap_or(0);
             // Nothing moves while the book is held; what is done with the buckets may take a while.
             let (shard, mut kept) = (&shard.0, Vec::new());
             let book = shard.book();
