@@ -33,7 +33,7 @@ fn limit(address: SocketAddr, key: &str) -> u64 {
         r#"{{"request":{{"method":"GET","path":"/","ip":"192.0.2.7","headers":{{"X-Api-Key":"{key}"}}}},"cost":0}}"#
     );
     let reply = check(address, &request);
-    reply.json()["limit"].as_u64().unwrap_or_else(|| panic!("{}", reply.body))
+    reply.json()["limit"].as_u64().expect("a figure")
 }
 
 fn limit_becomes(address: SocketAddr, key: &str, wanted: u64) {

@@ -27,8 +27,8 @@ fn fails(args: &[&str], words: &str) {
     assert!(text.contains(words), "{text}");
 }
 
-/// Goal: a server whose file makes no sense starts with the release that decided last, and tells the fault; once the file
-/// is mended it is taken up. Without a stored release there is no start, and `validate` is not deceived.
+/// Goal: a server whose file makes no sense starts with the release that decided last, and tells the fault; once the
+/// file is mended it is taken up. Without a stored release there is no start, and `validate` is not deceived.
 /// Method: a release by a call, then files with a fault in a rule, cut off, and of another kind; then a good one.
 #[test]
 fn a_bad_file_at_the_start_leaves_the_last_good_release() {
@@ -90,7 +90,8 @@ fn a_password_is_not_made_up() {
     assert_eq!((version(server.address), &fault(server.address)["source"]), (1, &"file".into()));
 }
 
-/// Goal: changes that cannot be written are made, told in log, metrics and API, and written as soon as that is possible.
+/// Goal: changes that cannot be written are made, told in log, metrics and API, and written as soon as that is
+/// possible.
 /// Method: put a file in the place of the folder, change rules and switches, take it away, and end the server by a
 /// signal that it cannot handle once the fault is mended.
 #[test]
