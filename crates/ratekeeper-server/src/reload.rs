@@ -73,7 +73,7 @@ pub struct Rulebook {
     /// Whether the folder of the state could not be written when it was last tried.
     stuck: AtomicBool,
     /// Files that somebody has open and has written into.
-    writing: Mutex<BTreeSet<PathBuf>>,
+    open_files: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// What is live.

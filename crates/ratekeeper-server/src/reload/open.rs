@@ -106,7 +106,7 @@ fn empty(limiter: Limiter, ground: Ground, state: Option<State>, fleet: Option<F
         state,
         fleet,
         stuck: AtomicBool::new(false),
-        writing: Mutex::default(),
+        open_files: Mutex::default(),
     }
 }
 

@@ -96,7 +96,7 @@ impl Rulebook {
 
     /// Notes who has a file open to write into it; whether what happened is a reason to look.
     fn matters(&self, event: notify::Event) -> bool {
-        let mut writing = self.writing();
+        let mut writing = self.open_files();
         match event.kind {
             EventKind::Modify(ModifyKind::Data(_)) => {
                 let room = WRITING_MAX.saturating_sub(writing.len());
@@ -112,15 +112,15 @@ impl Rulebook {
         }
     }
 
-    fn writing(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open_files(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.open_files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether somebody has one of the files open and has written into it, as far as the watch tells.
     pub(super) async fn is_being_written(self: &Arc<Self>) -> bool {
         let book = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || {
-            let open = book.writing().clone();
+            let open = book.open_files().clone();
             let real = |path: &PathBuf| fs::canonicalize(path).ok();
             let open: BTreeSet<PathBuf> = open.iter().filter_map(real).collect();
             !open.is_empty() && book.files().iter().filter_map(real).any(|own| open.contains(&own))
