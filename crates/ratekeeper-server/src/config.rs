@@ -7,7 +7,7 @@
 mod files;
 
 pub use files::SECRET_MAX;
-pub(crate) use files::{bytes, listed};
+pub(crate) use files::{Named, bytes, digest, listed};
 
 use ratekeeper::rule::file::{FileErrors, RuleFile, Source};
 use serde::{Deserialize, Serialize};
@@ -29,21 +29,32 @@ pub struct Config {
     folder: PathBuf,
     /// What is written there.
     pub(crate) sources: Vec<Source>,
-    /// Files that are named there and were read.
-    pub(crate) names: Vec<String>,
+    /// Files that are named there, as they were read.
+    pub(crate) named: Named,
+    /// What is wrong with it, if the server goes on with rules that were stored.
+    pub(crate) fault: Option<Faults>,
 }
 
 impl Config {
     /// Reads the file, or the folder, at this path, and what is named there.
     pub fn read(path: &Path) -> Result<Config, Faults> {
         let (sources, folder) = Config::sources(path)?;
-        let named = RefCell::new(Vec::new());
+        let named = RefCell::new(Named::new());
         let open = |name: &str| {
-            named.borrow_mut().push(name.to_owned());
-            bytes(&folder.join(name), files::BYTES_MAX)
+            let read = bytes(&folder.join(name), files::BYTES_MAX);
+            named.borrow_mut().insert(name.to_owned(), digest(&read));
+            read
         };
         let file = RuleFile::read(&sources, &open)?;
-        Ok(Config { file, path: path.to_owned(), folder, sources, names: named.into_inner() })
+        let (path, named) = (path.to_owned(), named.into_inner());
+        Ok(Config { file, path, folder, sources, named, fault: None })
+    }
+
+    /// A file that makes no sense, with what it says about the server, and no rules.
+    pub(crate) fn faulty(path: &Path, file: RuleFile, fault: Faults) -> Result<Config, Faults> {
+        let (sources, folder) = Config::sources(path)?;
+        let (path, named) = (path.to_owned(), Named::new());
+        Ok(Config { file, path, folder, sources, named, fault: Some(fault) })
     }
 
     /// The texts at this path, and the folder that they are in.

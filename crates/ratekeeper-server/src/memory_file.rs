@@ -49,7 +49,7 @@ impl MemoryFile {
         let read = match bytes(&path, BYTES_MAX) {
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => Err(error.to_string()),
-            Ok(bytes) => Saved::read(&bytes).map_err(|error| error.to_string()),
+            Ok(bytes) => Saved::read(bytes).map_err(|error| error.to_string()),
         };
         match read {
             Ok(saved) => Some(saved),

@@ -9,10 +9,12 @@ mod change;
 mod difference;
 mod draft;
 mod fleet;
+mod look;
 mod moment;
 mod open;
 mod overrides;
 mod release;
+mod rescue;
 mod state;
 mod switches;
 mod switching;
@@ -22,6 +24,7 @@ mod watch;
 pub use open::Opening;
 pub use overrides::OVERRIDES_MAX;
 pub use release::{HISTORY_BYTES_MAX, RELEASES_MAX};
+pub use rescue::config;
 pub use switches::{SWITCH_FILE_MAX, SWITCHES_MAX};
 
 pub(crate) use difference::difference;
@@ -32,7 +35,7 @@ pub(crate) use release::{Origin, Release};
 pub(crate) use switches::{Turned, read as read_switch};
 pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml};
 
-use crate::config::{Fault, Faults};
+use crate::config::{Fault, Faults, Named};
 use crate::observe::logs::plain;
 use draft::Ground;
 use fleet::Fleet;
@@ -40,10 +43,15 @@ use ratekeeper::Limiter;
 use release::History;
 use serde::Serialize;
 use state::{Live, State};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switches::Switches;
+
+/// The source of what is wrong with the folder of the state.
+const STATE: &str = "state_dir";
 
 /// Tries of a change that others of the fleet keep coming before.
 const TRIES: usize = 8;
@@ -64,6 +72,8 @@ pub struct Rulebook {
     fleet: Option<Fleet>,
     /// Whether the folder of the state could not be written when it was last tried.
     stuck: AtomicBool,
+    /// Files that somebody has open and has written into.
+    open_files: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// What is live.
@@ -77,20 +87,25 @@ struct Book {
     filed: Switches,
     /// What is in it.
     switch_file: Option<Vec<u8>>,
-    /// What was last wrong with a file, or with what is in the store.
-    fault: Option<LastFault>,
-    /// What the operator's file was when it was last taken up.
+    /// What is wrong with files, or with what is in the store: one of each source, the last one last.
+    faults: Vec<LastFault>,
+    /// What the operator's file was when it was last taken up, and what it says about the server.
     file: Option<String>,
-    /// Files that it names.
-    names: Vec<String>,
+    server: Option<String>,
+    /// Files that the live release names, as they were read.
+    named: Named,
+    /// The same of the last file, or release of the fleet, that made no sense.
+    wanted: Named,
     /// What it says that only a start can do.
     restart: Vec<&'static str>,
+    /// What it was at the start, if that made no sense.
+    refused: Option<String>,
 }
 
 /// What was last wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LastFault {
-    /// What it is of: `file`, `switch_file` or `redis`.
+    /// What it is of: `file`, `named_file`, `switch_file`, `state_dir`; of a fleet, `redis` or `switches`.
     source: &'static str,
     at: String,
     errors: Vec<Fault>,
@@ -145,7 +160,7 @@ impl Rulebook {
 
     /// What was last wrong with a file, or with what is in the store.
     pub(crate) fn last_fault(&self) -> Option<LastFault> {
-        self.book().fault.clone()
+        self.book().faults.last().cloned()
     }
 
     /// What the operator's file says that only a start can do.
@@ -167,42 +182,63 @@ impl Rulebook {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes down what is live, where that is wanted.
-    fn keep(&self, release: Option<(&Release, &[u64])>) {
+    /// Writes down what is live, where that is wanted. What cannot be written is tried again every second, and
+    /// told until it is.
+    fn keep(&self) {
         let Some(state) = &self.state else { return };
-        let live = {
+        let kept = state.keep(|| {
             let book = self.book();
             let number = book.releases.newest().map_or(0, |release| release.number);
-            Live::new(number, book.file.clone(), book.switches.clone(), book.serial)
-        };
-        let kept = release.map_or(Ok(()), |(release, gone)| state.keep(release, gone));
-        let failed = kept.and_then(|()| state.keep_live(&live)).err();
-        let was_stuck = self.stuck.swap(failed.is_some(), Ordering::Relaxed);
-        if let Some(error) = failed.filter(|_| !was_stuck) {
-            let text = "changes do not survive a restart until it can be written";
-            tell(&format!("warning: `state_dir` cannot be written: {error}; {text}"));
+            let (file, server) = (book.file.clone(), book.server.clone());
+            let live = Live::new(number, file, server, book.switches.clone(), book.serial);
+            (live, book.releases.iter().map(Arc::clone).collect())
+        });
+        let was_stuck = self.stuck.swap(kept.is_err(), Ordering::Relaxed);
+        match kept {
+            Err(error) if !was_stuck => {
+                let text = format!("this folder cannot be written: {error}");
+                let repair = "make room, or let this process write there; until then changes are \
+                              lost by a restart";
+                let faults = fault(STATE, &text, repair);
+                faults.lines().iter().for_each(|line| tell(&format!("error: {line}")));
+                self.shown(STATE, &faults);
+            }
+            Ok(()) if was_stuck => {
+                tell("`state_dir` can be written again: changes survive a restart");
+                self.mended(STATE);
+            }
+            _ => {}
         }
+    }
+
+    /// Whether what is live is still to be written down.
+    fn is_stuck(&self) -> bool {
+        self.stuck.load(Ordering::Relaxed)
     }
 
     /// Notes what is wrong with a file, or with what is in the store.
     fn note(&self, source: &'static str, faults: &Faults) {
-        self.count_failure();
         let number = self.live().number;
         for line in faults.lines() {
             tell(&format!("error: {line}"));
         }
         tell(&format!("warning: nothing has changed: release {number} goes on deciding"));
+        self.shown(source, faults);
+    }
+
+    /// Counts a failure, and shows it until it is mended.
+    fn shown(&self, source: &'static str, faults: &Faults) {
+        self.count_failure();
         let at = moment::shown(self.now());
         let (errors, more) = (faults.listed.clone(), faults.more);
-        self.book().fault = Some(LastFault { source, at, errors, more });
+        let mut book = self.book();
+        book.faults.retain(|fault| fault.source != source);
+        book.faults.push(LastFault { source, at, errors, more });
     }
 
     /// Forgets a fault that was mended.
     fn mended(&self, source: &'static str) {
-        let mut book = self.book();
-        if book.fault.as_ref().is_some_and(|fault| fault.source == source) {
-            book.fault = None;
-        }
+        self.book().faults.retain(|fault| fault.source != source);
     }
 }
 

@@ -60,7 +60,7 @@ pub mod outage {
 /// What the servers on one shared store tell each other.
 #[cfg(feature = "redis")]
 pub mod fleet {
-    pub use crate::store::redis::{Board, News, Posted};
+    pub use crate::store::redis::{Board, NUMBER_MAX, News, Posted, UNREADABLE};
 }
 
 /// The Rust in these pages is compiled and run with the documentation's tests.

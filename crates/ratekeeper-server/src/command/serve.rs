@@ -15,11 +15,12 @@ use crate::config::{Config, SECRET_MAX, bytes, shown};
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
 use crate::observe::{Observe, logs};
-use crate::reload::{Opening, Rulebook};
+use crate::reload::{self, Opening, Rulebook};
 use crate::serve::Bounds;
 use crate::{demo, door};
 use ratekeeper::Limiter;
 use ratekeeper::limiter::Builder;
+use ratekeeper::rule::RuleSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,22 +35,23 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 }
 
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
-    let config = args.config.as_deref().map(Config::read).transpose()?;
+    let read = |path| Config::read(path).or_else(|faults| reload::config(path, faults));
+    let mut config = args.config.as_deref().map(read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
     let tokens = config.as_ref().map(tokens).transpose()?.flatten();
     let kept = memory_file(&store, config.as_ref())?;
     let log = logs::start(args.log.format, args.log.level);
     let observe = Arc::<Observe>::default();
     let builder = store.builder().observer(observe.observer());
-    let limiter = limiter(builder, config.as_ref(), kept.as_ref())?;
+    let opening = Opening::new(config.as_mut(), store.shared()).map_err(Failure::new)?;
+    let limiter = limiter(builder, config.as_ref(), opening.rules(), kept.as_ref())?;
     let until = match config {
         Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
         None => "requests are admitted, and answers say `failed_open`",
     };
     store.check(&limiter, until).await?;
-    let (config_read, shared) = (config.as_ref(), store.shared());
-    let opening = Opening { limiter: &limiter, config: config_read, shared };
-    let rulebook = Rulebook::open(&opening).await.map_err(Failure::new)?;
+    let rulebook =
+        Rulebook::open(opening, &limiter, config.as_ref()).await.map_err(Failure::new)?;
     let bounds = Bounds::default();
     raise_files(bounds.connections);
     let signals = Signals::new()?;
@@ -135,17 +137,18 @@ fn memory_file(store: &Store, config: Option<&Config>) -> Result<Option<MemoryFi
     })
 }
 
-/// By the rules of the config, or those of the demo, going on from what was kept.
+/// By the rules that decided before, or else those of the config, or of the demo, going on from what was kept.
 fn limiter(
     builder: Builder,
     config: Option<&Config>,
+    before: Option<RuleSet>,
     kept: Option<&MemoryFile>,
 ) -> Result<Limiter, Failure> {
     let Some(config) = config else {
         let rules = demo::rules(builder);
         return Ok(rules.map_err(|error| Failure::new(format!("demo rules: {error}")))?.build());
     };
-    let builder = builder.rules(config.file.rules.clone());
+    let builder = builder.rules(before.unwrap_or_else(|| config.file.rules.clone()));
     Ok(match kept.and_then(MemoryFile::read) {
         Some(saved) => builder.saved(saved).build(),
         None => builder.build(),

@@ -4,6 +4,8 @@
 
 use super::{ENDINGS, Fault, Faults};
 use ratekeeper::rule::file::FILES_MAX;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -64,17 +66,31 @@ pub(super) fn text(path: &Path, most: usize) -> Result<String, Fault> {
 /// What is in a regular file of at most so many bytes.
 pub(crate) fn bytes(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     // Looked at before it is opened, since opening a pipe waits for who writes into it.
-    if !fs::metadata(path)?.is_file() {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let file = File::open(path)?;
-    let mut bytes = Vec::new();
+    // With room for one more it need not grow, and take twice as much, before it has seen the end.
+    let mut bytes = Vec::with_capacity(most.min(found.len() as usize).saturating_add(1));
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > most {
         let fault = format!("with it there are more than {most} bytes");
         return Err(io::Error::new(ErrorKind::FileTooLarge, fault));
     }
     Ok(bytes)
+}
+
+/// What files hold that rule files name: a digest of each, by its name.
+pub(crate) type Named = BTreeMap<String, [u8; 32]>;
+
+/// The digest of what was read. One that cannot be read is different from any that can.
+pub(crate) fn digest(read: &io::Result<Vec<u8>>) -> [u8; 32] {
+    let hash = match read {
+        Ok(bytes) => Sha256::new_with_prefix([0]).chain_update(bytes),
+        Err(error) => Sha256::new_with_prefix([1]).chain_update(error.to_string()),
+    };
+    hash.finalize().into()
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Fault {

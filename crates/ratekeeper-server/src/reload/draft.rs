@@ -2,9 +2,9 @@
 //!
 //! Invariant: reading changes nothing; a text that came by a call names only files within the operator's folder.
 
-use super::overrides;
-use super::release::Origin;
-use crate::config::{Fault, Faults, bytes};
+use super::release::{Origin, Release};
+use super::{overrides, text};
+use crate::config::{Fault, Faults, Named, bytes, digest};
 use ratekeeper::rule::file::{BYTES_MAX, RuleFile, Settings, Source};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -26,6 +26,21 @@ pub(crate) struct Draft {
     pub(crate) needs_last: bool,
 }
 
+impl Draft {
+    /// A release as it is.
+    pub(crate) fn of(release: &Release) -> Draft {
+        Draft {
+            source: release.source,
+            by: release.by.clone(),
+            change: release.change.clone(),
+            sources: release.sources(),
+            overrides: release.overrides.clone(),
+            trusted: release.trusted,
+            needs_last: false,
+        }
+    }
+}
+
 /// A draft that makes sense.
 #[derive(Debug)]
 pub(crate) struct Read {
@@ -34,10 +49,11 @@ pub(crate) struct Read {
     pub(crate) overrides: Vec<Value>,
     /// The rules of those that do not.
     pub(crate) left_out: Vec<String>,
-    /// The files that were named.
-    pub(crate) names: Vec<String>,
-    /// What the operator's file is, if it is read from there.
+    /// The files that were named, as they were read.
+    pub(crate) named: Named,
+    /// What the operator's file is, and what it says about the server, if it is read from there.
     pub(crate) digest: Option<String>,
+    pub(crate) server: Option<String>,
 }
 
 /// Where the server stands: what it started with.
@@ -52,14 +68,15 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Reads a draft; every fault of it, if it has some.
-    pub(crate) fn read(&self, draft: &Draft) -> Result<Read, Faults> {
+    /// Reads a draft; every fault of it, if it has some, with the files that it names.
+    pub(crate) fn read(&self, draft: &Draft) -> Result<Read, (Faults, Named)> {
         let (mut own, mut left_out) = (draft.overrides.clone(), Vec::new());
         loop {
-            let names = RefCell::new(Vec::new());
+            let named = RefCell::new(Named::new());
             let open = |name: &str| {
-                names.borrow_mut().push(name.to_owned());
-                self.open(name, draft.trusted)
+                let read = self.open(name, draft.trusted);
+                named.borrow_mut().insert(name.to_owned(), digest(&read));
+                read
             };
             let mut sources = draft.sources.clone();
             sources.extend(overrides::source(&own));
@@ -74,20 +91,22 @@ impl Ground {
             }
             let faults = match read {
                 Ok(file) => {
-                    let names = names.into_inner();
                     let of_file = draft.source == Origin::File;
-                    let digest = of_file.then(|| self.digest(&draft.sources, &names));
-                    return Ok(Read { file, overrides: own, left_out, names, digest });
+                    let digest = of_file.then(|| of(&draft.sources));
+                    let stored = of_file && self.settings.state_dir.is_some();
+                    let server = stored.then(|| text::server(&draft.sources, &file.settings));
+                    let named = named.into_inner();
+                    return Ok(Read { file, overrides: own, left_out, named, digest, server });
                 }
                 Err(faults) => faults,
             };
             let Some(faulty) = overrides::faulty(&faults, own.len()).filter(|own| !own.is_empty())
             else {
-                return Err(overrides::elsewhere(faults));
+                return Err((overrides::elsewhere(faults), named.into_inner()));
             };
             let last = own.len().saturating_sub(1);
             if draft.needs_last && faulty.contains(&last) {
-                return Err(overrides::only(faults, last));
+                return Err((overrides::only(faults, last), named.into_inner()));
             }
             for index in faulty.into_iter().rev() {
                 left_out.push(overrides::told(&own.remove(index)));
@@ -111,28 +130,9 @@ impl Ground {
         }
     }
 
-    /// What these texts are, with the files that they name: the same for the same bytes, for years.
-    pub(crate) fn digest(&self, sources: &[Source], names: &[String]) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |name: &str, text: &[u8]| {
-            for part in [name.as_bytes(), text] {
-                hash.update((part.len() as u64).to_le_bytes());
-                hash.update(part);
-            }
-        };
-        // By its name alone: `rules.yaml` and `./rules.yaml` are the same file.
-        let own = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
-        sources.iter().for_each(|source| add(&own(&source.name), source.text.as_bytes()));
-        for name in names {
-            // One that cannot be read is different from any that can.
-            let text = self.open(name, true).unwrap_or_else(|error| error.to_string().into_bytes());
-            add(name, &text);
-        }
-        hash.finalize().iter().fold(String::new(), |mut text, byte| {
-            // Text in memory takes whatever is written.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    /// What files of these names hold now.
+    pub(crate) fn named(&self, known: &Named) -> Named {
+        known.keys().map(|name| (name.clone(), digest(&self.open(name, true)))).collect()
     }
 
     /// What these settings say that only a start can do. A call need not repeat what the file says.
@@ -155,6 +155,25 @@ impl Ground {
             fields.into_iter().filter(|(_, differs, unsaid)| *differs && !(by_call && *unsaid));
         told.map(|(name, ..)| name).collect()
     }
+}
+
+/// What these texts are: the same for the same bytes, for years. What the files hold that they name is another
+/// matter: they are read again by whoever names them.
+pub(crate) fn of(sources: &[Source]) -> String {
+    let mut hash = Sha256::new();
+    for source in sources {
+        // By its name alone: `rules.yaml` and `./rules.yaml` are the same file.
+        let name = source.name.rsplit('/').next().unwrap_or_default();
+        for part in [name, &source.text] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        // Text in memory takes whatever is written.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A fault of what was sent as a whole.

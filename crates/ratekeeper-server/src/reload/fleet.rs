@@ -8,7 +8,7 @@ use super::release::{Origin, Release, Text};
 use super::switches::Switches;
 use super::{Refused, Rulebook, fault, tell, text};
 use crate::config::Faults;
-use ratekeeper::fleet::{Board, News};
+use ratekeeper::fleet::{Board, News, Posted, UNREADABLE};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,14 +19,16 @@ const POLL: Duration = Duration::from_secs(1);
 
 /// The names of the two texts.
 const RULES: &str = "rules";
-const SWITCHES: &str = "switches";
+pub(super) const SWITCHES: &str = "switches";
 
 /// The store that a fleet shares, and what is known of it.
 #[derive(Debug)]
 pub(super) struct Fleet {
     board: Board,
-    /// The newest release there that makes no sense to this server.
+    /// The number of the release there, if that makes no sense to this server; else 0.
     bad: AtomicU64,
+    /// The same for the switches.
+    bad_switches: AtomicU64,
     /// Whether it could not be asked when that was last tried.
     away: AtomicBool,
     /// Whether this server has seen what the fleet has.
@@ -48,7 +50,17 @@ pub(super) fn shareable(release: &mut Release) -> Result<(), Faults> {
 impl Fleet {
     pub(super) fn new(board: Board) -> Fleet {
         let (away, joined) = (AtomicBool::new(false), AtomicBool::new(false));
-        Fleet { board, bad: AtomicU64::new(0), away, joined }
+        Fleet { board, bad: AtomicU64::new(0), bad_switches: AtomicU64::new(0), away, joined }
+    }
+
+    /// What made no sense may make sense now.
+    pub(super) fn look_again(&self) {
+        self.bad.store(0, Ordering::Relaxed);
+    }
+
+    /// The number that is in the store, if `live` is the newest that makes sense, and the next one.
+    pub(super) fn numbers(&self, live: u64) -> (u64, u64) {
+        numbers(&self.bad, live)
     }
 
     /// Puts a release in the place of the one with this number; the number that is there, if that is another.
@@ -58,16 +70,25 @@ impl Fleet {
         seen: u64,
     ) -> Result<Result<(), u64>, Refused> {
         let text = serde_json::to_vec(release).unwrap_or_default();
-        Ok(self.board.write(RULES, seen, release.number, &text).await?)
+        let posted = self.board.write(RULES, seen, release.number, &text).await?;
+        if posted.is_ok() {
+            self.bad.store(0, Ordering::Relaxed);
+        }
+        Ok(posted)
     }
 
-    /// The same for switches, which get the next number.
+    /// The same for switches, which get the next number; it is returned.
     pub(super) async fn post_switches(
         &self,
         switches: &Switches,
-        seen: u64,
-    ) -> Result<Result<(), u64>, Refused> {
-        self.put_switches(switches, seen, seen.saturating_add(1)).await
+        live: u64,
+    ) -> Result<Result<u64, u64>, Refused> {
+        let (seen, number) = numbers(&self.bad_switches, live);
+        let posted = self.put_switches(switches, seen, number).await?;
+        if posted.is_ok() {
+            self.bad_switches.store(0, Ordering::Relaxed);
+        }
+        Ok(posted.map(|()| number))
     }
 
     pub(super) async fn put_switches(
@@ -80,16 +101,21 @@ impl Fleet {
         Ok(self.board.write(SWITCHES, seen, number, &text).await?)
     }
 
-    /// The number of the switches there and what they are; none if they are those that are known.
+    /// The number of the switches there and what they are, if they make sense; none if they are those that
+    /// are known.
     pub(super) async fn switches(
         &self,
-        known: u64,
+        live: u64,
     ) -> Result<Option<(u64, Option<Switches>)>, Refused> {
+        let (known, _) = numbers(&self.bad_switches, live);
         let posted = self.board.read(SWITCHES, known).await?;
         if posted.number == known {
             return Ok(None);
         }
-        let found = posted.text.and_then(|text| serde_json::from_slice(&text).ok());
+        let text = posted.text.filter(|_| posted.number != UNREADABLE);
+        let found: Option<Switches> = text.and_then(|text| serde_json::from_slice(&text).ok());
+        let bad = if found.is_none() { posted.number } else { 0 };
+        self.bad_switches.store(bad, Ordering::Relaxed);
         Ok(Some((posted.number, found)))
     }
 
@@ -106,29 +132,55 @@ impl Fleet {
     }
 }
 
+/// The number that is in the store, if `live` is the newest that makes sense there, and the next one.
+fn numbers(bad: &AtomicU64, live: u64) -> (u64, u64) {
+    match bad.load(Ordering::Relaxed) {
+        0 => (live, live.saturating_add(1)),
+        UNREADABLE => (UNREADABLE, live.saturating_add(1)),
+        bad => (bad, live.max(bad).saturating_add(1)),
+    }
+}
+
+/// What is in the store as a release, or what is wrong with it.
+fn ours(posted: &Posted) -> Result<Release, String> {
+    if posted.number == UNREADABLE {
+        return Err("the number of the fleet's release is not a whole one below 2^52".into());
+    }
+    serde_json::from_slice(posted.text.as_deref().unwrap_or_default())
+        .map_err(|error| format!("release {} is not one of ours: {error}", posted.number))
+}
+
 impl Rulebook {
     /// Takes over what the fleet has, or gives it what it has lost. Whoever calls holds the right to change.
     pub(super) async fn catch_up(self: &Arc<Self>, fleet: &Fleet) -> Result<(), Refused> {
         let live = self.live();
         let joined = fleet.joined.load(Ordering::Relaxed);
         // Who joins takes what there is, whatever its own state says: that may be of another time, or fleet.
-        let known = if joined { live.number.max(fleet.bad.load(Ordering::Relaxed)) } else { 0 };
+        let known = if joined { fleet.numbers(live.number).0 } else { 0 };
         let posted = fleet.board.read(RULES, known).await?;
         fleet.joined.store(true, Ordering::Relaxed);
+        let was_bad = fleet.bad.load(Ordering::Relaxed);
+        if was_bad != 0 && posted.number == was_bad {
+            return Ok(());
+        }
+        if was_bad != 0 {
+            fleet.bad.store(0, Ordering::Relaxed);
+            self.mended("redis");
+        }
         let lost = posted.number < live.number && (joined || posted.number == 0);
         if lost || live.number == 0 && posted.number == 0 {
             return self.give(fleet, &live, posted.number).await;
         }
-        let takes = posted.number > live.number || !joined;
-        let Some(text) = posted.text.filter(|_| takes) else { return Ok(()) };
+        if posted.number == known || posted.number <= live.number && joined {
+            return Ok(());
+        }
         let bad = |faults: Faults| {
             fleet.bad.store(posted.number, Ordering::Relaxed);
             self.note("redis", &faults);
         };
-        let found: Release = match serde_json::from_slice(&text) {
+        let found = match ours(&posted) {
             Ok(found) => found,
-            Err(error) => {
-                let text = format!("release {} is not one of ours: {error}", posted.number);
+            Err(text) => {
                 bad(fault("redis", &text, "send the rules again, with `ratekeeper rules apply`"));
                 return Ok(());
             }
@@ -141,15 +193,7 @@ impl Rulebook {
         if posted.number == live.number && same(&live) {
             return Ok(());
         }
-        let draft = Draft {
-            source: Origin::Redis,
-            by: found.by.clone(),
-            change: found.change.clone(),
-            sources: found.sources(),
-            overrides: found.overrides.clone(),
-            trusted: found.trusted,
-            needs_last: false,
-        };
+        let draft = Draft { source: Origin::Redis, ..Draft::of(&found) };
         match self.read(draft).await {
             Ok((draft, read)) => {
                 self.mended("redis");
@@ -180,16 +224,7 @@ impl Rulebook {
         if fleet.post(&release, there).await?.is_err() || live.number > 0 {
             return Ok(());
         }
-        let draft = Draft {
-            source: release.source,
-            by: release.by.clone(),
-            change: release.change.clone(),
-            sources: release.sources(),
-            overrides: release.overrides.clone(),
-            trusted: release.trusted,
-            needs_last: false,
-        };
-        let (_, read) = self.read(draft).await?;
+        let (_, read) = self.read(Draft::of(&release)).await?;
         self.settle(release, read).await;
         Ok(())
     }

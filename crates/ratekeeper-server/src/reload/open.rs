@@ -3,29 +3,82 @@
 //! Invariant: the operator's file wins if it is not what it was when its release was stored; else the stored
 //! release. With rules in the store of a fleet, what is there wins over both.
 
-use super::draft::{Draft, Ground, Read};
+use super::draft::{self, Draft, Ground, Read};
 use super::fleet::Fleet;
 use super::release::{Origin, Release};
 use super::state::{State, Stored};
-use super::{Book, Refused, Rulebook, switches, tell};
+use super::{Book, Refused, Rulebook, switches, tell, text};
 use crate::config::{Config, shown};
 use crate::demo;
 use ratekeeper::fleet::Board;
+use ratekeeper::rule::RuleSet;
 use ratekeeper::rule::file::Source;
 use ratekeeper::{Limiter, RedisConfig};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
-/// What a server starts with.
+/// What a server starts with, before its limiter is there.
 #[derive(Debug)]
-pub struct Opening<'a> {
-    /// Built by the config's rules, or by those of the demo, and asked by nobody yet.
-    pub limiter: &'a Limiter,
-    /// The operator's file.
-    pub config: Option<&'a Config>,
-    /// The store that a fleet shares, if there is one.
-    pub shared: Option<&'a RedisConfig>,
+pub struct Opening {
+    ground: Ground,
+    fleet: Option<Fleet>,
+    state: Option<State>,
+    stored: Stored,
+    /// The release that decided before, if it still makes sense.
+    before: Option<(Arc<Release>, Read)>,
+}
+
+impl Opening {
+    /// Looks at what was stored for the config, and at the store that a fleet shares, if there is one. A config
+    /// that makes no sense gets the rules that were stored.
+    pub fn new(
+        config: Option<&mut Config>,
+        shared: Option<&RedisConfig>,
+    ) -> Result<Opening, String> {
+        let ground = config.as_deref().map_or_else(Ground::default, |config| Ground {
+            path: Some(config.path.clone()),
+            folder: Some(config.folder().to_owned()),
+            settings: config.file.settings.clone(),
+        });
+        let fleet = match (ground.settings.rules_from_redis, shared) {
+            (false, _) => None,
+            (true, Some(shared)) => Some(Fleet::new(Board::new(shared))),
+            (true, None) => {
+                let repair = "write the URL of one, or leave out `rules_from`";
+                return Err(format!(
+                    "`rules_from: redis` needs a `store` that is shared; {repair}"
+                ));
+            }
+        };
+        let state = state(&ground)?;
+        let stored = state.as_ref().map(State::load).unwrap_or_default();
+        let before = stored.live().and_then(|live| match ground.read(&Draft::of(live)) {
+            Ok(mut read) => {
+                // Its texts may lack what is secret: the operator's file is what it is.
+                read.digest = None;
+                Some((Arc::clone(live), read))
+            }
+            Err((faults, _)) => {
+                faults.lines().iter().for_each(|line| tell(&format!("error: {line}")));
+                tell(&format!("warning: the stored release {} cannot be used", live.number));
+                None
+            }
+        });
+        if let Some(config) = config
+            && let Some(faults) = &config.fault
+        {
+            let (_, read) = before.as_ref().ok_or_else(|| faults.lines().join("\n"))?;
+            config.file.rules = read.file.rules.clone();
+        }
+        Ok(Opening { ground, fleet, state, stored, before })
+    }
+
+    /// The rules that decided before, if they are known: a limiter that begins with them brings over what
+    /// keys have used, whatever follows.
+    pub fn rules(&self) -> Option<RuleSet> {
+        self.before.as_ref().map(|(_, read)| read.file.rules.clone())
+    }
 }
 
 /// The release of a limiter whose rules nobody wrote down.
@@ -53,6 +106,7 @@ fn empty(limiter: Limiter, ground: Ground, state: Option<State>, fleet: Option<F
         state,
         fleet,
         stuck: AtomicBool::new(false),
+        open_files: Mutex::default(),
     }
 }
 
@@ -64,29 +118,16 @@ pub(super) fn unwritten(limiter: Limiter) -> Rulebook {
 }
 
 impl Rulebook {
-    /// Opens the book of a server before it listens.
-    pub async fn open(opening: &Opening<'_>) -> Result<Arc<Rulebook>, String> {
-        let Opening { limiter, config, shared } = opening;
-        let ground = config.map_or_else(Ground::default, |config| Ground {
-            path: Some(config.path.clone()),
-            folder: Some(config.folder().to_owned()),
-            settings: config.file.settings.clone(),
-        });
-        let settings = &ground.settings;
-        let fleet = match (settings.rules_from_redis, shared) {
-            (false, _) => None,
-            (true, Some(shared)) => Some(Fleet::new(Board::new(shared))),
-            (true, None) => {
-                let repair = "write the URL of one, or leave out `rules_from`";
-                return Err(format!(
-                    "`rules_from: redis` needs a `store` that is shared; {repair}"
-                ));
-            }
-        };
-        let state = state(&ground)?;
-        let stored = state.as_ref().map(State::load).unwrap_or_default();
+    /// Opens the book of a server before it listens. The limiter was built by the rules of the opening, or else by
+    /// those of the config, or of the demo, and was asked by nobody yet.
+    pub async fn open(
+        opening: Opening,
+        limiter: &Limiter,
+        config: Option<&Config>,
+    ) -> Result<Arc<Rulebook>, String> {
+        let Opening { ground, fleet, state, stored, before } = opening;
         let book = Arc::new(empty(Limiter::clone(limiter), ground, state, fleet));
-        book.begin(*config, stored).await?;
+        book.begin(config, stored, before).await?;
         if let Some(fleet) = &book.fleet {
             book.look(fleet).await;
         }
@@ -97,24 +138,30 @@ impl Rulebook {
         self: &Arc<Self>,
         config: Option<&Config>,
         stored: Stored,
+        before: Option<(Arc<Release>, Read)>,
     ) -> Result<(), String> {
+        let (newest, kept) = (stored.newest(), stored.live().map(Arc::clone));
         let Stored { live, releases } = stored;
-        let newest = releases.iter().map(|release| release.number).max().unwrap_or(0);
-        let newest = live.as_ref().map_or(newest, |live| newest.max(live.number));
-        let digest = config.map(|config| self.ground.digest(&config.sources, &config.names));
-        if let Some(config) = config {
-            let mut book = self.book();
-            (book.file, book.names) = (digest.clone(), config.names.clone());
-        }
-        let number = live.as_ref().map_or(newest, |live| live.number);
-        let (kept, former): (Vec<_>, Vec<_>) =
-            releases.into_iter().partition(|release| release.number == number);
-        for release in former {
-            self.book().releases.push(Arc::new(release));
-        }
-        let kept = kept.into_iter().next();
         let overrides = kept.as_ref().map(|kept| kept.overrides.clone()).unwrap_or_default();
-        let is_same = self.fleet.is_some() || live.as_ref().is_some_and(|live| live.file == digest);
+        let is_first = before.is_none();
+        let file = config.map(|config| draft::of(&config.sources));
+        let is_faulty = config.is_some_and(|config| config.fault.is_some());
+        let goes_on = is_faulty
+            || self.fleet.is_some()
+            || live.as_ref().is_some_and(|live| live.file == file);
+        {
+            let mut book = self.book();
+            for release in releases {
+                book.releases.push(release);
+            }
+            (book.file, book.server) = match config.filter(|_| !is_faulty) {
+                Some(config) => {
+                    let server = || text::server(&config.sources, &config.file.settings);
+                    (file.clone(), self.state.is_some().then(server))
+                }
+                None => live.clone().map(|live| (live.file, live.server)).unwrap_or_default(),
+            };
+        }
         if let Some(live) = live {
             let (switches, serial) = (live.switches, live.serial);
             self.put(|book| (book.switches, book.serial) = (switches, serial));
@@ -122,9 +169,12 @@ impl Rulebook {
         if let Some(path) = self.switch_file() {
             self.filed(&path, switches::contents(&path));
         }
-        if let Some(kept) = kept.filter(|_| is_same)
-            && self.resume(kept).await
-        {
+        if let Some((kept, read)) = before.filter(|_| goes_on) {
+            self.settle((*kept).clone(), read).await;
+            if let Some(faults) = config.and_then(|config| config.fault.as_ref()) {
+                self.note("file", faults);
+                self.book().refused = file;
+            }
             return Ok(());
         }
         let draft = first(config, overrides);
@@ -132,52 +182,24 @@ impl Rulebook {
         let number = if self.fleet.is_some() { newest } else { newest.saturating_add(1) };
         let (draft, read) = match config.filter(|_| draft.overrides.is_empty()) {
             // It was read a moment ago.
-            Some(config) => (draft, known(config, digest)),
+            Some(config) => (draft, known(config)),
             None => self.read(draft).await.map_err(|refused| match refused {
                 Refused::Faults(faults) => faults.lines().join("\n"),
                 other => format!("{other:?}"),
             })?,
         };
         let release = self.release(draft, &read, number);
-        if number == self.limiter.version() && read.overrides.is_empty() {
+        if is_first && number == self.limiter.version() && read.overrides.is_empty() {
             // The limiter was built with it.
-            let gone = self.book().releases.push(Arc::new(release.clone()));
-            self.keep(Some((&release, &gone)));
+            let mut book = self.book();
+            book.named = read.named;
+            book.releases.push(Arc::new(release));
+            drop(book);
+            self.keep();
             return Ok(());
         }
         self.settle(release, read).await;
         Ok(())
-    }
-
-    /// Goes on with a release that was stored; whether it still makes sense.
-    async fn resume(self: &Arc<Self>, kept: Release) -> bool {
-        let draft = Draft {
-            source: kept.source,
-            by: kept.by.clone(),
-            change: kept.change.clone(),
-            sources: kept.sources(),
-            overrides: kept.overrides.clone(),
-            trusted: kept.trusted,
-            needs_last: false,
-        };
-        match self.read(draft).await {
-            Ok((_, mut read)) => {
-                // Its texts may lack what is secret: the operator's file is what it is.
-                read.digest = None;
-                self.settle(kept, read).await;
-                true
-            }
-            Err(refused) => {
-                if let Refused::Faults(faults) = refused {
-                    faults.lines().iter().for_each(|line| tell(&format!("error: {line}")));
-                }
-                tell(&format!(
-                    "warning: the stored release {} cannot be used; the file is",
-                    kept.number
-                ));
-                false
-            }
-        }
     }
 
     /// Where the switch file is, if there is one.
@@ -203,9 +225,15 @@ fn first(config: Option<&Config>, overrides: Vec<serde_json::Value>) -> Draft {
 }
 
 /// What a config says, which makes sense.
-fn known(config: &Config, digest: Option<String>) -> Read {
-    let (file, names) = (config.file.clone(), config.names.clone());
-    Read { file, overrides: Vec::new(), left_out: Vec::new(), names, digest }
+fn known(config: &Config) -> Read {
+    Read {
+        file: config.file.clone(),
+        overrides: Vec::new(),
+        left_out: Vec::new(),
+        named: config.named.clone(),
+        digest: None,
+        server: None,
+    }
 }
 
 fn state(ground: &Ground) -> Result<Option<State>, String> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Most releases that are kept.
 pub const RELEASES_MAX: usize = 50;
 
-/// Most bytes of the texts that are kept beside the newest. Beyond it the oldest go first.
+/// Most bytes of the texts and overrides that are kept beside the newest.
 pub const HISTORY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Where the rules of a release come from.
@@ -103,6 +103,11 @@ impl Release {
         self.files.iter().map(|file| file.text.len()).sum()
     }
 
+    /// Bytes of all that is kept of it.
+    fn weight(&self) -> usize {
+        self.bytes() + self.overrides.iter().map(|own| own.to_string().len()).sum::<usize>()
+    }
+
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files.iter().map(Text::source).collect()
     }
@@ -120,33 +125,36 @@ impl Release {
     }
 }
 
-/// The last releases, the newest at the end.
+/// The last releases, the newest at the end, each with what it weighs.
 #[derive(Debug, Default)]
-pub(crate) struct History(VecDeque<Arc<Release>>);
+pub(crate) struct History(VecDeque<(Arc<Release>, usize)>);
 
 impl History {
-    /// Adds the newest; the numbers of those that have to go.
-    pub(crate) fn push(&mut self, release: Arc<Release>) -> Vec<u64> {
-        self.0.push_back(release);
-        let mut gone = Vec::new();
+    /// Adds the newest. Where others have to go, those go first that have the texts of the one before them, as
+    /// with each override that is set; then the oldest.
+    pub(crate) fn push(&mut self, release: Arc<Release>) {
+        self.0.retain(|(own, _)| own.number != release.number);
+        let weight = release.weight();
+        self.0.push_back((release, weight));
         while self.0.len() > RELEASES_MAX || self.former_bytes() > HISTORY_BYTES_MAX {
-            gone.extend(self.0.pop_front().map(|old| old.number));
+            let same = |index: &usize| self.0[*index].0.files == self.0[index - 1].0.files;
+            let again = (1..self.0.len() - 1).find(same);
+            self.0.remove(again.unwrap_or(0));
         }
-        gone
     }
 
     fn former_bytes(&self) -> usize {
         let former = self.0.len().saturating_sub(1);
-        self.0.iter().take(former).map(|release| release.bytes()).sum()
+        self.0.iter().take(former).map(|(_, weight)| weight).sum()
     }
 
     pub(crate) fn newest(&self) -> Option<&Arc<Release>> {
-        self.0.back()
+        self.0.back().map(|(release, _)| release)
     }
 
     /// Newest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Release>> {
-        self.0.iter().rev()
+        self.0.iter().rev().map(|(release, _)| release)
     }
 }
 
@@ -169,21 +177,48 @@ mod tests {
         })
     }
 
+    fn kept(history: &History) -> Vec<u64> {
+        history.iter().map(|release| release.number).collect()
+    }
+
     /// Goal: so many releases are kept, and so many bytes; the newest whatever its size.
     /// Method: many small ones, then a few large ones, and the numbers that are left.
     #[test]
     fn the_last_releases_are_kept() {
         let mut history = History::default();
         for number in 1..=60 {
-            let gone = history.push(release(number, 10));
-            assert_eq!(gone, if number > 50 { vec![number - 50] } else { Vec::new() });
+            history.push(release(number, number as usize));
+            let oldest = number.saturating_sub(49).max(1);
+            assert_eq!(kept(&history), (oldest..=number).rev().collect::<Vec<_>>());
         }
         let third = HISTORY_BYTES_MAX / 3;
-        (61..=64).for_each(|number| drop(history.push(release(number, third))));
-        let kept: Vec<u64> = history.iter().map(|release| release.number).collect();
-        assert_eq!(kept, [64, 63, 62, 61], "three beside the newest");
+        (61..=64).for_each(|number| history.push(release(number, third - number as usize)));
+        assert_eq!(kept(&history)[..4], [64, 63, 62, 61], "three beside the newest");
         history.push(release(65, 2 * HISTORY_BYTES_MAX));
         history.push(release(66, 1));
-        assert_eq!(history.iter().map(|release| release.number).collect::<Vec<_>>(), [66]);
+        assert_eq!(kept(&history), [66]);
+    }
+
+    /// Goal: overrides cost no release of rules, in number or bytes, and their own bytes count.
+    /// Method: three releases of rules, each before a hundred overrides; then overrides so large that few fit.
+    #[test]
+    fn overrides_push_out_no_release_of_rules() {
+        let mut history = History::default();
+        let mut set = |number: u64, rules: u64, bytes: usize| {
+            let mut own = Release::clone(&release(number, rules as usize));
+            own.overrides = vec![Value::String("x".repeat(bytes))];
+            history.push(Arc::new(own));
+            kept(&history)
+        };
+        let mut left = Vec::new();
+        for number in 0..303 {
+            left = set(number, number / 101 + 1, 10);
+        }
+        assert_eq!((left.len(), left[0]), (50, 302));
+        assert!([0, 101, 202].iter().all(|number| left.contains(number)), "{left:?}");
+        for number in 303..310 {
+            left = set(number, 3, HISTORY_BYTES_MAX / 2);
+        }
+        assert_eq!(left, [309, 308, 202, 101, 0]);
     }
 }

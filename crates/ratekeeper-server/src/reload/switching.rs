@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is turned on the limiter is what the book says, rule by rule.
 
-use super::fleet::Fleet;
+use super::fleet::{self, Fleet};
 use super::switches::{self, ALL, Listed, SWITCHES_MAX, Switches, Turned};
 use super::{Book, Refused, Rulebook, TRIES, fault, tell};
 use std::collections::BTreeSet;
@@ -54,13 +54,19 @@ impl Rulebook {
                     "use `*`, or turn some back",
                 )));
             }
-            if let Some(fleet) = &self.fleet
-                && fleet.post_switches(&next, serial).await?.is_err()
-            {
-                self.catch_up_switches(fleet).await?;
-                continue;
-            }
-            let serial = if self.fleet.is_some() { serial + 1 } else { serial };
+            let serial = match &self.fleet {
+                None => serial,
+                Some(fleet) => match fleet.post_switches(&next, serial).await? {
+                    Ok(number) => {
+                        self.mended(fleet::SWITCHES);
+                        number
+                    }
+                    Err(_) => {
+                        self.catch_up_switches(fleet).await?;
+                        continue;
+                    }
+                },
+            };
             self.turned(next, serial).await;
             return Ok(());
         }
@@ -81,7 +87,7 @@ impl Rulebook {
             book.serial = serial;
         });
         let book = Arc::clone(self);
-        let _ = tokio::task::spawn_blocking(move || book.keep(None)).await;
+        let _ = tokio::task::spawn_blocking(move || book.keep()).await;
     }
 
     /// Takes over what the switch file says, if that makes sense.
@@ -132,11 +138,19 @@ impl Rulebook {
             (book.switches.clone(), book.serial)
         };
         let Some((number, found)) = fleet.switches(serial).await? else { return Ok(()) };
+        if found.is_some() {
+            self.mended(fleet::SWITCHES);
+        }
         match found {
             Some(found) if number > serial => self.turned(found, number).await,
             // The store has lost what it had.
             _ if number < serial => drop(fleet.put_switches(&switches, number, serial).await?),
-            _ => {}
+            None => {
+                let text = "the switches of the fleet are not ones of ours";
+                let repair = "turn one again, with `ratekeeper switch`, and they are replaced";
+                self.note(fleet::SWITCHES, &fault("redis", text, repair));
+            }
+            Some(_) => {}
         }
         Ok(())
     }

@@ -21,6 +21,9 @@ pub(crate) const LIVE: [&str; 7] =
 /// The name of a text that was put together.
 pub(crate) const WHOLE: &str = "rules.yaml";
 
+/// What stands in the place of a password.
+pub(crate) const HIDDEN: &str = ":***@";
+
 /// What all files of a set say, as one tree.
 pub(crate) fn tree(sources: &[Source]) -> Result<Map<String, Value>, Faults> {
     let mut whole = Map::new();
@@ -50,6 +53,14 @@ pub(crate) fn live(sources: &[Source]) -> Result<Vec<Source>, Faults> {
     Ok(vec![Source { name: WHOLE.into(), text: yaml(&whole) }])
 }
 
+/// Only what is about the server itself, without the password of the store.
+pub(crate) fn server(sources: &[Source], settings: &Settings) -> String {
+    let mut whole = tree(sources).unwrap_or_default();
+    whole.retain(|name, _| !LIVE.contains(&&**name));
+    let source = Source { name: WHOLE.into(), text: yaml(&whole) };
+    hidden(vec![source], settings).into_iter().next().map(|text| text.text).unwrap_or_default()
+}
+
 /// The texts, without the password of the store.
 pub(crate) fn hidden(sources: Vec<Source>, settings: &Settings) -> Vec<Text> {
     let login = match &settings.store {
@@ -58,7 +69,7 @@ pub(crate) fn hidden(sources: Vec<Source>, settings: &Settings) -> Vec<Text> {
     };
     let Some((login, _)) = login else { return sources.into_iter().map(Text::from).collect() };
     let masked = |source: Source| {
-        let text = source.text.replace(&format!("{login}@"), ":***@");
+        let text = source.text.replace(&format!("{login}@"), HIDDEN);
         Text { name: source.name, text }
     };
     let texts: Vec<Text> = sources.iter().cloned().map(masked).collect();

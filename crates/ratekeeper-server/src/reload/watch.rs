@@ -1,42 +1,28 @@
-//! The operator's files: seen when they change, taken up once they are whole.
+//! The operator's files: when to look at them.
 //!
-//! The folder is watched, since a file that is replaced, or a link that is swapped, is another file; and a look
-//! now and then finds what a watch misses, as on network file systems. Invariant: a change is taken up only when two
-//! readings, some time apart, agree; whatever is missing or unreadable changes nothing and is told once.
+//! The folder is watched, since a file that is replaced, or a link that is swapped, is another file. Invariant: a look
+//! now and then finds what a watch misses, as on network file systems.
 
-use super::draft::Draft;
-use super::release::Origin;
-use super::{Refused, Rulebook, switches, tell};
-use crate::config::{Config, Faults, listed};
-use notify::event::{AccessKind, AccessMode, EventKind};
+use super::look::Told;
+use super::{Rulebook, tell};
+use crate::config::listed;
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use ratekeeper::rule::file::Source;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Sender};
-use tokio::time::sleep;
-
-/// How long files have to be as they are before they are believed.
-const QUIET: Duration = Duration::from_millis(100);
-
-/// Readings of files that keep changing, before they are left alone until the next event.
-const READINGS_MAX: usize = 100;
+use tokio::time::{MissedTickBehavior, interval};
 
 /// How often everyone looks without being told.
 const POLL: Duration = Duration::from_secs(1);
 
-/// What was found.
-#[derive(Clone, Debug)]
-struct Found {
-    sources: Vec<Source>,
-    /// What it is, or what is wrong with it.
-    what: Result<String, Faults>,
-}
+/// Most files that are known to be open. Of others nobody knows it.
+const WRITING_MAX: usize = 1_000;
 
 impl Rulebook {
     /// Follows files, signals and the fleet for as long as the runtime lives.
@@ -54,14 +40,18 @@ impl Rulebook {
         // Dropped, it would watch no longer.
         let watcher = self.watcher(sender);
         let mut hangup = signal(SignalKind::hangup()).ok();
-        let (mut stamp, mut told) = (self.stamp().await, None);
+        let mut stamp = self.stamp().await;
+        let mut told = Told::after_start(self.book().refused.clone());
         // What changed between the start and the first event.
         self.look_at_files(&mut told, false).await;
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let asked = tokio::select! {
                 Some(()) = events.recv() => false,
                 Some(()) = async { hangup.as_mut()?.recv().await }, if hangup.is_some() => true,
-                () = sleep(POLL) => {
+                _ = poll.tick() => {
+                    self.keep_again().await;
                     let now = self.stamp().await;
                     if std::mem::replace(&mut stamp, now.clone()) == now {
                         continue;
@@ -74,23 +64,19 @@ impl Rulebook {
         }
     }
 
-    async fn look_at_files(
-        self: &Arc<Self>,
-        told: &mut Option<Result<String, Faults>>,
-        asked: bool,
-    ) {
-        self.look_at_switches(asked).await;
-        self.look_at_rules(told, asked).await;
+    /// Writes down what could not be written before.
+    async fn keep_again(self: &Arc<Self>) {
+        if self.is_stuck() {
+            let book = Arc::clone(self);
+            let _ = tokio::task::spawn_blocking(move || book.keep()).await;
+        }
     }
 
     /// Watches the folders of all files.
-    fn watcher(&self, sender: Sender<()>) -> Option<RecommendedWatcher> {
-        let matters = |kind: &EventKind| match kind {
-            EventKind::Access(access) => *access == AccessKind::Close(AccessMode::Write),
-            _ => true,
-        };
+    fn watcher(self: &Arc<Self>, sender: Sender<()>) -> Option<RecommendedWatcher> {
+        let book = Arc::clone(self);
         let heard = move |event: notify::Result<notify::Event>| {
-            if event.map_or(true, |event| matters(&event.kind)) {
+            if event.map_or(true, |event| book.matters(event)) {
                 // One that is waiting stands for all that follow.
                 let _ = sender.try_send(());
             }
@@ -106,6 +92,51 @@ impl Rulebook {
             tell(&format!("warning: files cannot be watched: {error}; {text}"));
         }
         watcher.ok()
+    }
+
+    /// Notes who has a file open to write into it; whether what happened is a reason to look.
+    fn matters(&self, event: notify::Event) -> bool {
+        let mut writing = self.open_files();
+        match event.kind {
+            EventKind::Modify(ModifyKind::Data(_)) => {
+                let room = WRITING_MAX.saturating_sub(writing.len());
+                writing.extend(event.paths.into_iter().take(room));
+                true
+            }
+            EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write) => false,
+            EventKind::Modify(ModifyKind::Metadata(_)) => true,
+            _ => {
+                writing.retain(|path| !event.paths.contains(path));
+                true
+            }
+        }
+    }
+
+    fn open_files(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.open_files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether somebody has one of the files open and has written into it, as far as the watch tells.
+    pub(super) async fn is_being_written(self: &Arc<Self>) -> bool {
+        let book = Arc::clone(self);
+        let looked = tokio::task::spawn_blocking(move || {
+            let open = book.open_files().clone();
+            let real = |path: &PathBuf| fs::canonicalize(path).ok();
+            let open: BTreeSet<PathBuf> = open.iter().filter_map(real).collect();
+            !open.is_empty() && book.files().iter().filter_map(real).any(|own| open.contains(&own))
+        });
+        looked.await.unwrap_or(false)
+    }
+
+    /// All files that are looked at.
+    fn files(&self) -> Vec<PathBuf> {
+        let path = self.ground.path.as_deref().unwrap_or(Path::new(""));
+        let folder = self.ground.folder.clone().unwrap_or_default();
+        let mut files = listed(path).map(|(files, _)| files).unwrap_or_default();
+        let book = self.book();
+        files.extend(book.named.keys().chain(book.wanted.keys()).map(|name| folder.join(name)));
+        files.extend(self.switch_file());
+        files
     }
 
     /// The folders in which something may change: those of the files, and those that links lead to.
@@ -126,144 +157,13 @@ impl Rulebook {
     async fn stamp(self: &Arc<Self>) -> Vec<(PathBuf, i64, i64, u64, u64)> {
         let book = Arc::clone(self);
         let stamp = tokio::task::spawn_blocking(move || {
-            let path = book.ground.path.as_deref().unwrap_or(Path::new(""));
-            let folder = book.ground.folder.clone().unwrap_or_default();
-            let mut files = listed(path).map(|(files, _)| files).unwrap_or_default();
-            files.extend(book.book().names.iter().map(|name| folder.join(name)));
-            files.extend(book.switch_file());
             let stamp = |path: PathBuf| {
                 let found = fs::metadata(&path).ok()?;
                 Some((path, found.mtime(), found.mtime_nsec(), found.size(), found.ino()))
             };
-            files.into_iter().filter_map(stamp).collect()
+            book.files().into_iter().filter_map(stamp).collect()
         });
         stamp.await.unwrap_or_default()
-    }
-
-    /// The files, once they are at rest.
-    async fn at_rest(self: &Arc<Self>) -> Option<Found> {
-        let mut seen = self.found().await?;
-        for _ in 0..READINGS_MAX {
-            sleep(QUIET).await;
-            let again = self.found().await?;
-            if again.what == seen.what {
-                return Some(again);
-            }
-            seen = again;
-        }
-        None
-    }
-
-    async fn found(self: &Arc<Self>) -> Option<Found> {
-        let book = Arc::clone(self);
-        let found = tokio::task::spawn_blocking(move || {
-            let names = book.book().names.clone();
-            let path = book.ground.path.as_deref()?;
-            Some(match Config::sources(path) {
-                Ok((sources, _)) => {
-                    let what = Ok(book.ground.digest(&sources, &names));
-                    Found { sources, what }
-                }
-                Err(faults) => Found { sources: Vec::new(), what: Err(faults) },
-            })
-        });
-        found.await.ok().flatten()
-    }
-
-    /// Takes the rules up, if they are not what they were. What was `told` of them is not told again.
-    async fn look_at_rules(
-        self: &Arc<Self>,
-        told: &mut Option<Result<String, Faults>>,
-        asked: bool,
-    ) {
-        let Some(Found { sources, what }) = self.at_rest().await else {
-            return tell(
-                "warning: the rule files keep changing; they are taken up once they are at rest",
-            );
-        };
-        if told.as_ref() == Some(&what) && !asked {
-            return;
-        }
-        let digest = match &what {
-            Ok(digest) => digest,
-            Err(faults) => {
-                self.note("file", faults);
-                *told = Some(what);
-                return;
-            }
-        };
-        let is_live = self.book().file.as_ref() == Some(digest);
-        if is_live && (!asked || self.live().source == Origin::File) {
-            self.mended("file");
-            *told = Some(what);
-            return;
-        }
-        if self.fleet.is_some() {
-            self.book().file = Some(digest.clone());
-            tell(
-                "the rule file has changed, and only seeds the rules of the fleet: nothing has changed",
-            );
-        } else {
-            self.take_up(sources).await;
-        }
-        // By another name, if it names other files now.
-        let taken = self.book().file.clone();
-        *told = Some(match self.last_fault() {
-            None => taken.map_or(what, Ok),
-            Some(_) => what,
-        });
-    }
-
-    async fn take_up(self: &Arc<Self>, sources: Vec<Source>) {
-        let draft = move |live: &super::Release| {
-            Ok(Draft {
-                source: Origin::File,
-                by: None,
-                change: "file".into(),
-                sources: sources.clone(),
-                overrides: live.overrides.clone(),
-                trusted: true,
-                needs_last: false,
-            })
-        };
-        match self.change(|_| true, draft).await {
-            Ok(accepted) => {
-                self.mended("file");
-                for rule in &accepted.left_out {
-                    tell(&format!("warning: an override of {rule} no longer fits, and is gone"));
-                }
-                let fields = accepted.restart.join(", ");
-                if !fields.is_empty() && self.book().restart != accepted.restart {
-                    tell(&format!("warning: restart the server for what has changed of {fields}"));
-                }
-                self.book().restart = accepted.restart;
-            }
-            Err(Refused::Faults(faults)) => self.note("file", &faults),
-            Err(_) => {}
-        }
-    }
-
-    /// What is in the switch file.
-    async fn switch_bytes(self: &Arc<Self>) -> Option<Vec<u8>> {
-        let path = self.switch_file()?;
-        tokio::task::spawn_blocking(move || switches::contents(&path)).await.ok().flatten()
-    }
-
-    async fn look_at_switches(self: &Arc<Self>, asked: bool) {
-        let Some(path) = self.switch_file() else { return };
-        let mut seen = self.switch_bytes().await;
-        if seen == self.book().switch_file && !asked {
-            return;
-        }
-        for _ in 0..READINGS_MAX {
-            sleep(QUIET).await;
-            let again = self.switch_bytes().await;
-            if again == seen {
-                break;
-            }
-            seen = again;
-        }
-        self.filed(&path, seen);
     }
 }
 

@@ -67,11 +67,21 @@ fn a_half_written_file_is_not_taken_up() {
     let releases = get(server.address, "/v1/releases");
     assert_eq!(releases["releases"][0]["rules"], 20, "{releases}");
 
+    // Who writes it may pause for longer than files have to be at rest.
+    let file = OpenOptions::new().write(true).truncate(true).open(folder.path("r.yaml"));
+    let mut file = file.expect("the file is there");
+    file.write_all(b"rules:\n  - {id: r0, limit: 1/day}\n").expect("a piece is written");
+    sleep(Duration::from_millis(1_500));
+    file.write_all(b"  - {id: r1, limit: 1/day}\n").expect("a piece is written");
+    drop(file);
+    becomes(server.address, 3);
+    assert_eq!(get(server.address, "/v1/releases")["releases"][0]["rules"], 2);
+
     folder.write("r.yaml", "rules:\n  - {id: api, limit: 7/day, algorithm: fixed_");
     fault(server.address);
-    assert_eq!(version(server.address), 2);
+    assert_eq!(version(server.address), 3);
     folder.write("r.yaml", &daily(7));
-    becomes(server.address, 3);
+    becomes(server.address, 4);
     assert_eq!(left(server.address, "alice"), (7, 7));
 }
 

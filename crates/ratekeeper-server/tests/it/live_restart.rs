@@ -91,7 +91,8 @@ fn the_state_is_checked_at_the_start_and_holds_no_password() {
     let server = serve(&folder, "r.yaml");
     let kept = fs::read_to_string(folder.path("state/releases/1.json")).expect("it is kept");
     let shown = call(server.address, "GET /v1/rules", "Accept: application/yaml\r\n", "").body;
-    for text in [kept, shown, get(server.address, "/v1/rules").to_string()] {
+    let live = fs::read_to_string(folder.path("state/live.json")).expect("it is kept");
+    for text in [kept, live, shown, get(server.address, "/v1/rules").to_string()] {
         assert!(text.contains(":***@127.0.0.1") && !text.contains("hunter2"), "{text}");
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Invariant: every server here is the real program; numbers of releases are the fleet's, the same on all of them.
 
+mod named;
+mod replaced;
+
 use ratekeeper_testing::servers::{Kind, Server, wait_until};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

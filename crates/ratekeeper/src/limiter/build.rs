@@ -168,7 +168,7 @@ impl Builder {
         // Windows and logs of a time that is to come would not move until then.
         saved.iter().for_each(|saved| self.clock.not_before(saved.at));
         let now = self.clock.now();
-        for kept in saved.into_iter().flat_map(|saved| saved.buckets) {
+        for kept in saved.iter().flat_map(Saved::buckets) {
             store.take_in(now, kept);
         }
         let inner = Inner {

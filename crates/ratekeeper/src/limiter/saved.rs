@@ -14,6 +14,9 @@ use std::io::{self, Write};
 /// What the bytes begin with; the last of it is the version.
 const MAGIC: &[u8; 8] = b"RKSTATE1";
 
+/// Where the first bucket begins: after the four keys and the time.
+const FIRST: usize = MAGIC.len() + 5 * size_of::<u64>();
+
 /// Most entries of one log.
 const ENTRIES_MAX: u32 = 1 << 24;
 
@@ -23,7 +26,9 @@ pub struct Saved {
     pub(super) keys: [u64; 4],
     /// The tick at which it was saved.
     pub(super) at: u64,
-    pub(super) buckets: Vec<Kept>,
+    /// All of it, as it was written: a bucket takes less room there than anywhere else.
+    bytes: Vec<u8>,
+    count: u64,
 }
 
 /// Bytes that are no saved state, or not all of it.
@@ -40,7 +45,7 @@ impl std::error::Error for NotSaved {}
 
 impl fmt::Debug for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} buckets", self.buckets.len())
+        write!(f, "{} buckets", self.count)
     }
 }
 
@@ -56,7 +61,7 @@ impl Limiter {
     /// let before = Limiter::memory().rule("api", "5/hour")?.build();
     /// before.rule("api")?.check("alice").cost(4).try_now()?;
     /// before.save(&mut bytes)?;
-    /// let after = Limiter::memory().rule("api", "5/hour")?.saved(Saved::read(&bytes)?).build();
+    /// let after = Limiter::memory().rule("api", "5/hour")?.saved(Saved::read(bytes)?).build();
     /// assert_eq!(after.rule("api")?.peek("alice").try_now()?.remaining(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -127,7 +132,7 @@ impl Out<'_> {
 
 impl Saved {
     /// Reads what [`Limiter::save`] wrote.
-    pub fn read(bytes: &[u8]) -> Result<Saved, NotSaved> {
+    pub fn read(bytes: Vec<u8>) -> Result<Saved, NotSaved> {
         let (rest, sum) = bytes.split_last_chunk().ok_or(NotSaved("is too short"))?;
         let mut hasher = SipHasher13::new();
         // As it was written: a hash of the same bytes in other pieces is the same.
@@ -138,34 +143,26 @@ impl Saved {
         if hasher.finish() != u64::from_le_bytes(*sum) {
             return Err(NotSaved("is damaged"));
         }
-        let mut from = In(&rest[MAGIC.len()..]);
-        Saved::parse(&mut from).ok_or(NotSaved("is damaged"))
+        let found = Saved::parse(&mut In(&rest[MAGIC.len()..]));
+        let (keys, at, count) = found.ok_or(NotSaved("is damaged"))?;
+        Ok(Saved { keys, at, count, bytes })
     }
 
-    fn parse(from: &mut In<'_>) -> Option<Saved> {
+    /// The keys, the time and how many buckets there are, if all of it can be read.
+    fn parse(from: &mut In<'_>) -> Option<([u64; 4], u64, u64)> {
         let keys = [from.number()?, from.number()?, from.number()?, from.number()?];
-        let (at, mut buckets) = (from.number()?, Vec::new());
-        loop {
-            let [head] = from.take()?;
-            let (kind, spent) = (head & 0x7f, head & 0x80 != 0);
-            if kind == 0 {
-                return (from.number()? == buckets.len() as u64 && from.0.is_empty())
-                    .then_some(Saved { keys, at, buckets });
-            }
-            let bucket = from.number()?;
-            buckets.push(match kind {
-                1 => Kept::One { bucket, spent, words: [from.number()?] },
-                2 => Kept::Two { bucket, spent, words: [from.number()?, from.number()?] },
-                3 => {
-                    let (whole_at, count) = (from.number()?, u32::from_le_bytes(from.take()?));
-                    let entries = (0..count.min(ENTRIES_MAX))
-                        .map(|_| Some((from.number()?, from.number()?)))
-                        .collect::<Option<_>>()?;
-                    Kept::Log { bucket, spent, whole_at, entries }
-                }
-                _ => return None,
-            });
+        let (at, mut count) = (from.number()?, 0);
+        while from.bucket()?.is_some() {
+            count += 1;
         }
+        (from.number()? == count && from.0.is_empty()).then_some((keys, at, count))
+    }
+
+    /// The buckets, each as it is asked for.
+    pub(super) fn buckets(&self) -> impl Iterator<Item = Kept> + '_ {
+        let mut from = In(self.bytes.get(FIRST..).unwrap_or_default());
+        // All of it could be read before.
+        std::iter::from_fn(move || from.bucket().flatten())
     }
 
     /// The key of the hashes.
@@ -185,5 +182,27 @@ impl In<'_> {
 
     fn number(&mut self) -> Option<u64> {
         self.take().map(u64::from_le_bytes)
+    }
+
+    /// The next bucket, or none if that was the last; nothing if it cannot be read.
+    fn bucket(&mut self) -> Option<Option<Kept>> {
+        let [head] = self.take()?;
+        let (kind, spent) = (head & 0x7f, head & 0x80 != 0);
+        if kind == 0 {
+            return Some(None);
+        }
+        let bucket = self.number()?;
+        Some(Some(match kind {
+            1 => Kept::One { bucket, spent, words: [self.number()?] },
+            2 => Kept::Two { bucket, spent, words: [self.number()?, self.number()?] },
+            3 => {
+                let (whole_at, count) = (self.number()?, u32::from_le_bytes(self.take()?));
+                let entries = (0..count.min(ENTRIES_MAX))
+                    .map(|_| Some((self.number()?, self.number()?)))
+                    .collect::<Option<_>>()?;
+                Kept::Log { bucket, spent, whole_at, entries }
+            }
+            _ => return None,
+        }))
     }
 }

@@ -41,7 +41,7 @@ pub(crate) const KEYS_DEFAULT: usize = 1_000_000;
 /// Most keys that the store can be told to remember: above it the memory of a large machine ends.
 pub(crate) const KEYS_MAX: usize = 1 << 32;
 
-/// A shard is not made for fewer keys than this.
+/// A shard beyond the least is not made for fewer keys than this.
 const SHARD_KEYS_MIN: usize = 256;
 
 /// About as many keys a shard holds at most, so that growing one takes a fraction of a millisecond.
@@ -49,6 +49,10 @@ const SHARD_KEYS_MAX: usize = 8_192;
 
 /// Enough shards for many cores; beyond it their number grows with the keys only.
 const SHARDS: usize = 1_024;
+
+/// Shards that there are at least: what is stored of a fingerprint lacks its two upper bits, which the shard tells.
+/// (Few keys that meet in one shard are what loom explores.)
+const SHARDS_MIN: usize = if cfg!(loom) { 1 } else { 4 };
 
 /// Keys of a batch whose lines are fetched together, instead of one after the other.
 const BATCH: usize = 16;
@@ -107,7 +111,7 @@ pub struct MemoryStats {
 impl Memory {
     pub(crate) fn new(keys: usize) -> Memory {
         let keys = keys.clamp(1, KEYS_MAX);
-        let wanted = SHARDS.min(keys / SHARD_KEYS_MIN).max(keys / SHARD_KEYS_MAX).max(1);
+        let wanted = SHARDS.min(keys / SHARD_KEYS_MIN).max(keys / SHARD_KEYS_MAX).max(SHARDS_MIN);
         let count = wanted.next_power_of_two();
         // Fingerprints spread evenly; where they do not, a shard is full before the store is.
         let (most, budget) = (keys / count * 5 / 4 + SHARD_KEYS_MIN, Arc::new(Budget::new(keys)));

@@ -25,7 +25,7 @@ mod verify;
 
 pub(crate) use ask::Back;
 pub(super) use ask::NOT_OURS;
-pub use board::{Board, News, Posted};
+pub use board::{Board, NUMBER_MAX, News, Posted, UNREADABLE};
 pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
 pub(crate) use name::{Held, Tag};

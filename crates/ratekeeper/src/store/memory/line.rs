@@ -17,7 +17,7 @@ const SPENT: u64 = 0b01;
 const FLAGS: u64 = LOCKED | SPENT;
 
 /// What marks the bucket with this fingerprint: its lower 62 bits. The others are known from the
-/// shard, wherever there are four shards or more. Never zero, which is the empty slot's.
+/// shard. Never zero, which is the empty slot's.
 #[inline]
 pub(super) fn tag_of(bucket: u64) -> u64 {
     match bucket << 2 {

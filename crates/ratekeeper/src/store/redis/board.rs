@@ -22,6 +22,12 @@ use tokio::time::{Instant, timeout};
 /// How long a call may take: texts are large, and nobody's request waits for them.
 const CALL: Duration = Duration::from_secs(2);
 
+/// Largest number of a text; far below 2⁵³, up to which scripts count exactly.
+pub const NUMBER_MAX: u64 = 1 << 52;
+
+/// Stands for a number that makes no sense, which none of us has written.
+pub const UNREADABLE: u64 = u64::MAX;
+
 /// What the name of the board ends in.
 const NAME: &str = "board";
 
@@ -40,7 +46,7 @@ pub struct Board {
 /// A text on a [`Board`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// Its number.
+    /// Its number, or [`UNREADABLE`].
     pub number: u64,
     /// What it says; `None` if it is as it was, or if there is none.
     pub text: Option<Vec<u8>>,
@@ -62,11 +68,11 @@ impl Board {
 
     /// The number of a text, and the text, unless it is the one that is `known`.
     pub async fn read(&self, name: &str, known: u64) -> Result<Posted, StoreError> {
-        self.call(&[name.as_bytes(), b"read", known.to_string().as_bytes()]).await
+        self.call(&[name.as_bytes(), b"read", written(known).as_bytes()]).await
     }
 
-    /// Puts a text with the number `number` in the place of the one with the number `seen`. If there is
-    /// another by now, nothing changes, and its number is returned.
+    /// Puts a text with the number `number`, at most [`NUMBER_MAX`], in the place of the one with the number
+    /// `seen`. If there is another by now, nothing changes, and its number is returned.
     pub async fn write(
         &self,
         name: &str,
@@ -74,7 +80,7 @@ impl Board {
         number: u64,
         text: &[u8],
     ) -> Result<Result<(), u64>, StoreError> {
-        let numbers = [seen.to_string(), number.to_string()];
+        let numbers = [written(seen), written(number)];
         let [seen, number] = [numbers[0].as_bytes(), numbers[1].as_bytes()];
         let args = [name.as_bytes(), b"write", seen, number, text, &self.channel];
         let posted = self.call(&args).await?;
@@ -92,12 +98,13 @@ impl Board {
         };
         let posted = read.and_then(|[number, text]| {
             let Value::Int(number) = number else { return None };
+            let number = if number == -1 { UNREADABLE } else { u64::try_from(number).ok()? };
             let text = match text {
                 Value::BulkString(text) => Some(text),
                 Value::Nil => None,
                 _ => return None,
             };
-            Some(Posted { number: u64::try_from(number).ok()?, text })
+            Some(Posted { number, text })
         });
         posted.ok_or_else(|| {
             let fault = "has something else where the texts of the fleet should be; delete it, or \
@@ -133,6 +140,11 @@ impl Board {
         let nowhere = || StoreError::config(&config.to_string(), "has no address; write one");
         Err(failed.unwrap_or_else(nowhere))
     }
+}
+
+/// A number as the script has it.
+fn written(number: u64) -> String {
+    if number == UNREADABLE { "-1".into() } else { number.to_string() }
 }
 
 impl News {

@@ -2,6 +2,10 @@
 -- there, the next number, the text, and the channel on which it is told.
 local name = ARGV[1]
 local number = tonumber(redis.call('HGET', KEYS[1], 'n:' .. name) or '0')
+-- One that none of us has written is -1, which whoever has seen it can replace.
+if not number or number < 0 or number > 4503599627370496 or number % 1 ~= 0 then
+  number = -1
+end
 if number ~= tonumber(ARGV[3]) and ARGV[2] == 'write' then
   return {number, false}
 end
