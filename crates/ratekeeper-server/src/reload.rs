@@ -1,11 +1,12 @@
 //! Live rules: what decides now, where it came from, and how it changes while the server runs.
 //!
 //! Rules come from the operator's file, from calls, or from the store that a fleet shares; whatever is accepted
-//! becomes a release with a number, and the newest one decides. Invariants: one change at a time; what makes no
-//! sense changes nothing and is told with its place; decisions never wait for any of this; the operator's file is
+//! becomes a release with a number, and the newest one decides. Invariants: one change at a time, and switches beside
+//! it; what makes no sense changes nothing and is told with its place; decisions never wait for any of this; the operator's file is
 //! never written.
 
 mod change;
+mod desk;
 mod difference;
 mod draft;
 mod fleet;
@@ -14,16 +15,19 @@ mod open;
 mod overrides;
 mod release;
 mod state;
+mod switch_watch;
 mod switches;
 mod switching;
 mod text;
 mod watch;
 
+pub use desk::CALLS_MAX;
 pub use open::Opening;
 pub use overrides::OVERRIDES_MAX;
 pub use release::{HISTORY_BYTES_MAX, RELEASES_MAX};
 pub use switches::{SWITCH_FILE_MAX, SWITCHES_MAX};
 
+pub(crate) use desk::Place;
 pub(crate) use difference::difference;
 pub(crate) use draft::{Draft, fault};
 pub(crate) use moment::shown as moment;
@@ -34,6 +38,7 @@ pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml}
 
 use crate::config::{Fault, Faults};
 use crate::observe::logs::plain;
+use desk::Desk;
 use draft::Ground;
 use fleet::Fleet;
 use ratekeeper::Limiter;
@@ -57,8 +62,13 @@ pub struct Rulebook {
     limiter: Limiter,
     ground: Ground,
     book: Mutex<Book>,
-    /// Whoever holds it changes what is live.
+    /// Whoever holds it changes the release.
     changing: tokio::sync::Mutex<()>,
+    /// Whoever holds it turns switches, which wait for no release.
+    turning: tokio::sync::Mutex<()>,
+    /// Whoever holds it writes what is live into the folder of the state.
+    writing: Mutex<()>,
+    desk: Desk,
     failures: AtomicU64,
     state: Option<State>,
     fleet: Option<Fleet>,
@@ -90,7 +100,7 @@ struct Book {
 /// What was last wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LastFault {
-    /// What it is of: `file`, `switch_file` or `redis`.
+    /// What it is of: `file`, `switch_file`, `redis`, or `api` where a caller could not wait for it.
     source: &'static str,
     at: String,
     errors: Vec<Fault>,
@@ -108,6 +118,10 @@ pub(crate) enum Refused {
     Unknown(String),
     /// The store that a fleet shares cannot be asked.
     Away(String),
+    /// It is not known whether the change was made, for this reason.
+    Unsure(String),
+    /// The change is still being made.
+    Unfinished,
 }
 
 /// What became of a change.
@@ -170,6 +184,8 @@ impl Rulebook {
     /// Writes down what is live, where that is wanted.
     fn keep(&self, release: Option<(&Release, &[u64])>) {
         let Some(state) = &self.state else { return };
+        // Else what was live before could be written last.
+        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let live = {
             let book = self.book();
             let number = book.releases.newest().map_or(0, |release| release.number);

@@ -5,8 +5,38 @@
 use super::draft::{Draft, Read};
 use super::release::{Origin, Release};
 use super::{Accepted, BODY, Refused, Rulebook, TRIES, fault, fleet, tell, text};
+use crate::config::Faults;
 use ratekeeper::rule::file::Source;
 use std::sync::Arc;
+use tokio::task::JoinError;
+
+/// A release that may become the next one, with its rules, and what only a start can do.
+type Made = (Release, Read, Vec<&'static str>);
+
+/// Does what takes long where it holds nobody up.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        let text = format!("reading it failed: {error}");
+        Err(Refused::Faults(fault(BODY, &text, "this is a fault of ours")))
+    })
+}
+
+/// What is known of a change that broke off.
+pub(super) fn failed(error: &JoinError) -> Refused {
+    Refused::Unsure(format!("the server failed at it: {error}"))
+}
+
+/// What is known of a change that the store did not confirm: it may have been made, and the answer lost.
+pub(super) fn unsure(refused: Refused) -> Refused {
+    match refused {
+        Refused::Away(error) => {
+            Refused::Unsure(format!("the store that the fleet shares did not confirm it: {error}"))
+        }
+        other => other,
+    }
+}
 
 impl Rulebook {
     /// Makes a change, if the caller has `seen` what is live, or did not look. `make` says what the rules are
@@ -14,51 +44,60 @@ impl Rulebook {
     pub(crate) async fn change(
         self: &Arc<Self>,
         seen: impl Fn(u64) -> bool + Send + 'static,
-        make: impl Fn(&Release) -> Result<Draft, Refused> + Send + 'static,
+        make: impl Fn(&Release) -> Result<Draft, Refused> + Send + Sync + 'static,
     ) -> Result<Accepted, Refused> {
-        let book = Arc::clone(self);
+        let (book, make) = (Arc::clone(self), Arc::new(make));
         // A caller that goes away does not leave a change half made.
         let change = tokio::spawn(async move {
             let _one_at_a_time = book.changing.lock().await;
             book.make(seen, make).await
         });
-        change.await.unwrap_or_else(|error| Err(Refused::Away(error.to_string())))
+        change.await.unwrap_or_else(|error| Err(failed(&error)))
     }
 
     async fn make(
         self: &Arc<Self>,
         seen: impl Fn(u64) -> bool,
-        make: impl Fn(&Release) -> Result<Draft, Refused>,
+        make: Arc<impl Fn(&Release) -> Result<Draft, Refused> + Send + Sync + 'static>,
     ) -> Result<Accepted, Refused> {
         for _ in 0..TRIES {
             let live = self.live();
             if !seen(live.number) {
                 return Err(Refused::Stale(live.number));
             }
-            let (draft, read) = self.read(make(&live)?).await?;
-            let restart =
-                self.ground.needs_restart(&read.file.settings, draft.source == Origin::Api);
-            let left_out = read.left_out.clone();
-            let mut release = self.release(draft, &read, live.number.saturating_add(1));
+            let (book, make, seen) = (Arc::clone(self), Arc::clone(&make), live.number);
+            let (release, read, restart) = aside(move || book.made(make(&live)?, seen)).await?;
             if let Some(fleet) = &self.fleet {
-                fleet::shareable(&mut release).map_err(Refused::Faults)?;
-                if fleet.post(&release, live.number).await?.is_err() {
-                    // Somebody else was first.
+                let posted = fleet.post(&release, seen).await;
+                if !matches!(posted, Ok(Ok(()))) {
+                    // Freeing many rules takes long, too.
+                    drop(tokio::task::spawn_blocking(move || drop(read)));
+                    let _somebody_else_was_first = posted.map_err(unsure)?;
                     self.catch_up(fleet).await?;
                     continue;
                 }
             }
+            let left_out = read.left_out.clone();
             let release = self.settle(release, read).await;
             return Ok(Accepted { release, restart, left_out });
         }
         Err(Refused::Stale(self.live().number))
     }
 
-    /// Whether texts that were sent make sense: how many rules they have, and what only a start can do.
-    pub(crate) async fn judge(
-        self: &Arc<Self>,
-        sources: Vec<Source>,
-    ) -> Result<(usize, Vec<&'static str>), Refused> {
+    /// A draft as the release that follows on the one with this number, and what only a start can do.
+    fn made(&self, draft: Draft, seen: u64) -> Result<Made, Refused> {
+        let read = self.ground.read(&draft).map_err(Refused::Faults)?;
+        let by_call = draft.source == Origin::Api;
+        let restart = self.ground.needs_restart(&read.file.settings, by_call);
+        let mut release = self.release(draft, &read, seen.saturating_add(1));
+        if self.fleet.is_some() {
+            fleet::shareable(&mut release).map_err(Refused::Faults)?;
+        }
+        Ok((release, read, restart))
+    }
+
+    /// Whether texts that were sent make sense: how many rules they have, and what only a start can do. It takes long.
+    pub(crate) fn judge(&self, sources: Vec<Source>) -> Result<(usize, Vec<&'static str>), Faults> {
         let draft = Draft {
             source: Origin::Api,
             by: None,
@@ -68,7 +107,7 @@ impl Rulebook {
             trusted: false,
             needs_last: false,
         };
-        let (_, read) = self.read(draft).await?;
+        let read = self.ground.read(&draft)?;
         let restart = self.ground.needs_restart(&read.file.settings, true);
         Ok((read.file.rules.rules.len(), restart))
     }
@@ -76,14 +115,11 @@ impl Rulebook {
     /// Reads a draft where it holds nobody up.
     pub(super) async fn read(self: &Arc<Self>, draft: Draft) -> Result<(Draft, Read), Refused> {
         let book = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || {
-            let read = book.ground.read(&draft)?;
+        let read = aside(move || {
+            let read = book.ground.read(&draft).map_err(Refused::Faults)?;
             Ok((draft, read))
         });
-        let read = read.await.unwrap_or_else(|error| {
-            Err(fault(BODY, &format!("reading it failed: {error}"), "this is a fault of ours"))
-        });
-        read.map_err(Refused::Faults)
+        read.await
     }
 
     pub(super) fn release(&self, draft: Draft, read: &Read, number: u64) -> Release {

@@ -5,8 +5,9 @@
 //! readings, some time apart, agree; whatever is missing or unreadable changes nothing and is told once.
 
 use super::draft::Draft;
+use super::fleet::{RULES, SWITCHES};
 use super::release::Origin;
-use super::{Refused, Rulebook, switches, tell};
+use super::{Refused, Rulebook, tell};
 use crate::config::{Config, Faults, listed};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -22,13 +23,13 @@ use tokio::sync::mpsc::{self, Sender};
 use tokio::time::sleep;
 
 /// How long files have to be as they are before they are believed.
-const QUIET: Duration = Duration::from_millis(100);
+pub(super) const QUIET: Duration = Duration::from_millis(100);
 
 /// Readings of files that keep changing, before they are left alone until the next event.
-const READINGS_MAX: usize = 100;
+pub(super) const READINGS_MAX: usize = 100;
 
 /// How often everyone looks without being told.
-const POLL: Duration = Duration::from_secs(1);
+pub(super) const POLL: Duration = Duration::from_secs(1);
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -42,7 +43,12 @@ impl Rulebook {
     /// Follows files, signals and the fleet for as long as the runtime lives.
     pub fn watch(self: &Arc<Self>) {
         if self.fleet.is_some() {
-            tokio::spawn(Arc::clone(self).follow());
+            // Apart: a switch waits for no release that is being read.
+            tokio::spawn(Arc::clone(self).follow(RULES));
+            tokio::spawn(Arc::clone(self).follow(SWITCHES));
+        }
+        if let Some(path) = self.switch_file() {
+            tokio::spawn(Arc::clone(self).watch_switches(path));
         }
         if self.ground.path.is_some() {
             tokio::spawn(Arc::clone(self).watch_files());
@@ -52,11 +58,11 @@ impl Rulebook {
     async fn watch_files(self: Arc<Self>) {
         let (sender, mut events) = mpsc::channel(1);
         // Dropped, it would watch no longer.
-        let watcher = self.watcher(sender);
+        let watcher = watcher(sender, self.ground.path.as_deref());
         let mut hangup = signal(SignalKind::hangup()).ok();
         let (mut stamp, mut told) = (self.stamp().await, None);
         // What changed between the start and the first event.
-        self.look_at_files(&mut told, false).await;
+        self.look_at_rules(&mut told, false).await;
         loop {
             let asked = tokio::select! {
                 Some(()) = events.recv() => false,
@@ -70,56 +76,8 @@ impl Rulebook {
                 }
             };
             let _alive = &watcher;
-            self.look_at_files(&mut told, asked).await;
+            self.look_at_rules(&mut told, asked).await;
         }
-    }
-
-    async fn look_at_files(
-        self: &Arc<Self>,
-        told: &mut Option<Result<String, Faults>>,
-        asked: bool,
-    ) {
-        self.look_at_switches(asked).await;
-        self.look_at_rules(told, asked).await;
-    }
-
-    /// Watches the folders of all files.
-    fn watcher(&self, sender: Sender<()>) -> Option<RecommendedWatcher> {
-        let matters = |kind: &EventKind| match kind {
-            EventKind::Access(access) => *access == AccessKind::Close(AccessMode::Write),
-            _ => true,
-        };
-        let heard = move |event: notify::Result<notify::Event>| {
-            if event.map_or(true, |event| matters(&event.kind)) {
-                // One that is waiting stands for all that follow.
-                let _ = sender.try_send(());
-            }
-        };
-        let watcher = notify::recommended_watcher(heard).and_then(|mut watcher| {
-            for folder in self.folders() {
-                watcher.watch(&folder, RecursiveMode::NonRecursive)?;
-            }
-            Ok(watcher)
-        });
-        if let Err(error) = &watcher {
-            let text = format!("they are looked at every {} s instead", POLL.as_secs());
-            tell(&format!("warning: files cannot be watched: {error}; {text}"));
-        }
-        watcher.ok()
-    }
-
-    /// The folders in which something may change: those of the files, and those that links lead to.
-    fn folders(&self) -> BTreeSet<PathBuf> {
-        let path = self.ground.path.as_deref();
-        let switch_file = self.switch_file();
-        let mut folders = BTreeSet::new();
-        for path in path.into_iter().chain(switch_file.as_deref()) {
-            for path in [Some(path.to_owned()), fs::canonicalize(path).ok()].into_iter().flatten() {
-                let folder = if path.is_dir() { path } else { parent(&path) };
-                folders.extend(folder.is_dir().then_some(folder));
-            }
-        }
-        folders
     }
 
     /// What changes when one of the files does, as far as can be seen without reading them.
@@ -130,7 +88,6 @@ impl Rulebook {
             let folder = book.ground.folder.clone().unwrap_or_default();
             let mut files = listed(path).map(|(files, _)| files).unwrap_or_default();
             files.extend(book.book().names.iter().map(|name| folder.join(name)));
-            files.extend(book.switch_file());
             let stamp = |path: PathBuf| {
                 let found = fs::metadata(&path).ok()?;
                 Some((path, found.mtime(), found.mtime_nsec(), found.size(), found.ino()))
@@ -242,29 +199,41 @@ impl Rulebook {
             Err(_) => {}
         }
     }
+}
 
-    /// What is in the switch file.
-    async fn switch_bytes(self: &Arc<Self>) -> Option<Vec<u8>> {
-        let path = self.switch_file()?;
-        tokio::task::spawn_blocking(move || switches::contents(&path)).await.ok().flatten()
+/// Watches the folder of a file.
+pub(super) fn watcher(sender: Sender<()>, path: Option<&Path>) -> Option<RecommendedWatcher> {
+    let matters = |kind: &EventKind| match kind {
+        EventKind::Access(access) => *access == AccessKind::Close(AccessMode::Write),
+        _ => true,
+    };
+    let heard = move |event: notify::Result<notify::Event>| {
+        if event.map_or(true, |event| matters(&event.kind)) {
+            // One that is waiting stands for all that follow.
+            let _ = sender.try_send(());
+        }
+    };
+    let watcher = notify::recommended_watcher(heard).and_then(|mut watcher| {
+        for folder in path.map(folders).unwrap_or_default() {
+            watcher.watch(&folder, RecursiveMode::NonRecursive)?;
+        }
+        Ok(watcher)
+    });
+    if let Err(error) = &watcher {
+        let text = format!("they are looked at every {} s instead", POLL.as_secs());
+        tell(&format!("warning: files cannot be watched: {error}; {text}"));
     }
+    watcher.ok()
+}
 
-    async fn look_at_switches(self: &Arc<Self>, asked: bool) {
-        let Some(path) = self.switch_file() else { return };
-        let mut seen = self.switch_bytes().await;
-        if seen == self.book().switch_file && !asked {
-            return;
-        }
-        for _ in 0..READINGS_MAX {
-            sleep(QUIET).await;
-            let again = self.switch_bytes().await;
-            if again == seen {
-                break;
-            }
-            seen = again;
-        }
-        self.filed(&path, seen);
+/// The folders in which something may change: that of the file, and that which a link leads to.
+fn folders(path: &Path) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for path in [Some(path.to_owned()), fs::canonicalize(path).ok()].into_iter().flatten() {
+        let folder = if path.is_dir() { path } else { parent(&path) };
+        folders.extend(folder.is_dir().then_some(folder));
     }
+    folders
 }
 
 /// The folder that a file is in.

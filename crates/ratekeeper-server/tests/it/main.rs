@@ -40,6 +40,8 @@ mod live_links;
 mod live_calls;
 mod live_bad;
 mod live_load;
+mod live_many;
+mod live_switches;
 mod live_restart;
 mod live_commands;
 mod live_docs;
