@@ -29,10 +29,11 @@ impl Limiter {
     /// Turns a switch for a rule, or for all with `*`; `None` turns it back.
     pub fn switch(&self, rule: &str, switch: Option<Switch>) {
         // Without a lock: a release in the making holds the one that there is, and may take seconds.
+        let turned = switch.map(|switch| (Arc::<str>::from(rule), switch));
         self.0.switches.rcu(|switches| {
             let mut next = Switches::clone(switches);
-            match &switch {
-                Some(switch) => next.insert(rule.into(), switch.clone()),
+            match &turned {
+                Some((rule, switch)) => next.insert(Arc::clone(rule), switch.clone()),
                 None => next.remove(rule),
             };
             next
