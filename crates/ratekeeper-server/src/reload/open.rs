@@ -92,8 +92,8 @@ impl Rulebook {
         let book = Arc::new(empty(Limiter::clone(limiter), ground, state, fleet));
         book.begin(*config, stored).await?;
         if let Some(fleet) = &book.fleet {
-            book.look_for_switches(fleet).await;
-            book.look(fleet).await;
+            // Side by side, since a store that is away is waited for.
+            tokio::join!(book.look_for_switches(fleet), book.look(fleet));
         }
         Ok(book)
     }

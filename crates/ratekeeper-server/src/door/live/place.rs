@@ -58,11 +58,12 @@ impl Place {
         make: impl Fn(&Release) -> Result<Draft, Refused> + Send + Sync + 'static,
     ) -> Result<Accepted, Refused> {
         let (book, own) = (Arc::clone(&app.rulebook), self.own.clone());
-        let mut change = Box::pin(async move {
-            let made = book.change(seen, make).await;
-            drop(own);
-            made
-        });
+        let make = move |live: &Release| {
+            // With the change, which goes on when its caller is gone.
+            let _taken = &own;
+            make(live)
+        };
+        let mut change = Box::pin(async move { book.change(seen, make).await });
         if let Ok(made) = timeout_at(self.until, &mut change).await {
             if made.is_ok() {
                 app.rulebook.call_mended();
@@ -74,6 +75,9 @@ impl Place {
             match change.await {
                 Ok(_) => book.call_mended(),
                 Err(Refused::Faults(faults)) => book.call_failed(&faults),
+                Err(Refused::Unsure(why)) => {
+                    tracing::warn!("a change may have been made or not: {why}")
+                }
                 Err(refused) => {
                     let (_, text) = told(&refused);
                     book.call_failed(&fault(BODY, &text, "look at what is live"));
