@@ -2,8 +2,8 @@
 //!
 //! Rules come from the operator's file, from calls, or from the store that a fleet shares; whatever is accepted
 //! becomes a release with a number, and the newest one decides. Invariants: one change at a time, and switches beside
-//! it; what makes no sense changes nothing and is told with its place; decisions never wait for any of this; the operator's file is
-//! never written.
+//! it; what makes no sense changes nothing and is told with its place; decisions never wait for any of this; the
+//! operator's file is never written.
 
 mod change;
 mod desk;

@@ -124,7 +124,7 @@ impl Rulebook {
         with(active.map(|(rule, turned, from)| turned.listed(rule, from)).collect())
     }
 
-    /// Looks, once, what others of the fleet have turned. That the store cannot be asked is told by who looks for rules.
+    /// Looks, once, what others of the fleet have turned. Who looks for rules tells that the store cannot be asked.
     pub(super) async fn look_for_switches(self: &Arc<Self>, fleet: &Fleet) {
         let _one_at_a_time = self.turning.lock().await;
         let _ = self.catch_up_switches(fleet).await;

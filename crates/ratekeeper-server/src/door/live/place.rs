@@ -153,4 +153,31 @@ mod tests {
             }
         });
     }
+
+    /// Goal: a change has its place until it is made, also if its caller has gone.
+    /// Method: begin a change that is held up, drop its caller, and count the places that are left, before and after.
+    #[test]
+    fn a_change_keeps_its_place_when_its_caller_is_gone() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let limiter = demo::rules(Limiter::memory()).unwrap().build();
+            let app = App::new(limiter, Bounds::default().body);
+            let left = || std::iter::from_fn(|| app.rulebook.place()).collect::<Vec<_>>().len();
+            let held = app.rulebook.hold_changes().await;
+            let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+            let place = Place::from_request_parts(&mut parts, &app).await.ok().unwrap();
+            let text = "rules: [{id: api, limit: 1/day}]";
+            let caller = place.change(&app, |_| true, draft(text));
+            assert!(tokio::time::timeout(Duration::ZERO, caller).await.is_err(), "it is held up");
+            drop(place);
+            assert_eq!(left(), reload::CALLS_MAX - 1);
+            drop(held);
+            let mut looks = 0;
+            while left() < reload::CALLS_MAX && looks < 10_000 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                looks += 1;
+            }
+            assert_eq!((left(), app.limiter.version()), (reload::CALLS_MAX, 2));
+        });
+    }
 }

@@ -1,7 +1,8 @@
 //! What is answered to a call that changes nothing, or of which that is not known: a problem body, with every fault of
 //! the rules and its place.
 //!
-//! Invariant: "nothing has changed" is said where that is known; faults have the form that `ratekeeper validate --json` gives them.
+//! Invariant: "nothing has changed" is said where that is known; faults have the form that `ratekeeper validate --json`
+//! gives them.
 
 use crate::config::{Fault, Faults};
 use crate::problem::Problem;
