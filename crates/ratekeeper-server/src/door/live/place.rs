@@ -76,7 +76,7 @@ impl Place {
                 Ok(_) => book.call_mended(),
                 Err(Refused::Faults(faults)) => book.call_failed(&faults),
                 Err(Refused::Unsure(why)) => {
-                    tracing::warn!("a change may have been made or not: {why}")
+                    tracing::warn!("a change may have been made or not: {why}");
                 }
                 Err(refused) => {
                     let (_, text) = told(&refused);
