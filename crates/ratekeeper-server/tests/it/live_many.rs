@@ -84,8 +84,8 @@ fn calls_about_many_rules_hold_nobody_up() {
             read_reply(&mut stream)
         });
         assert_eq!(reply.status, 200, "{line}: {}", &reply.body[..reply.body.len().min(500)]);
-        // Its text is there as it is.
-        let takes_long = !fields.contains("application/yaml");
+        // A text that is there as it is, and a walk that is soon over, leave no time for so many.
+        let takes_long = !fields.contains("application/yaml") && !line.ends_with("explain");
         assert!(!takes_long || count >= OTHERS, "{line}: {count} decisions meanwhile");
     }
 }

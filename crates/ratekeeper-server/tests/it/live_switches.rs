@@ -37,7 +37,10 @@ fn a_switch_file_waits_for_no_rule_file() {
         threads.spawn(|| {
             for number in 0.. {
                 let text = format!("switch_file: switches.yaml\n# {number}\n{}", daily(2));
-                folder.write("r.yaml", &text);
+                // In one step: it is never seen in part, and still never at rest.
+                folder.write("next", &text);
+                let (next, file) = (folder.path("next"), folder.path("r.yaml"));
+                std::fs::rename(next, file).expect("both are there");
                 if over.load(Ordering::Acquire) {
                     break;
                 }
