@@ -3,7 +3,7 @@
 //!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
-//!     cargo run --release -- layer | rules | http
+//!     cargo run --release -- layer | rules | reload | http
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
@@ -18,6 +18,7 @@ mod layer;
 mod memory;
 mod patient;
 mod permits;
+mod reload;
 mod rules;
 mod shared;
 mod stand;
@@ -69,6 +70,7 @@ fn main() {
         "permits",
         "layer",
         "rules",
+        "reload",
         "http",
         "redis",
     ];
@@ -100,6 +102,9 @@ fn main() {
     }
     if wanted("rules") {
         rules::run();
+    }
+    if wanted("reload") {
+        reload::run();
     }
     if wanted("http") {
         http::run(&words);

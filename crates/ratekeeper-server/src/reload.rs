@@ -1,11 +1,12 @@
 //! Live rules: what decides now, where it came from, and how it changes while the server runs.
 //!
 //! Rules come from the operator's file, from calls, or from the store that a fleet shares; whatever is accepted
-//! becomes a release with a number, and the newest one decides. Invariants: one change at a time; what makes no
-//! sense changes nothing and is told with its place; decisions never wait for any of this; the operator's file is
-//! never written.
+//! becomes a release with a number, and the newest one decides. Invariants: one change at a time, and switches beside
+//! it; what makes no sense changes nothing and is told with its place; decisions never wait for any of this; the
+//! operator's file is never written.
 
 mod change;
+mod desk;
 mod difference;
 mod draft;
 mod fleet;
@@ -16,17 +17,20 @@ mod overrides;
 mod release;
 mod rescue;
 mod state;
+mod switch_watch;
 mod switches;
 mod switching;
 mod text;
 mod watch;
 
+pub use desk::CALLS_MAX;
 pub use open::Opening;
 pub use overrides::OVERRIDES_MAX;
 pub use release::{HISTORY_BYTES_MAX, RELEASES_MAX};
 pub use rescue::config;
 pub use switches::{SWITCH_FILE_MAX, SWITCHES_MAX};
 
+pub(crate) use desk::Place;
 pub(crate) use difference::difference;
 pub(crate) use draft::{Draft, fault};
 pub(crate) use moment::shown as moment;
@@ -37,6 +41,7 @@ pub(crate) use text::{WHOLE, as_file, id, in_rule, rules, tree, with_rule, yaml}
 
 use crate::config::{Fault, Faults, Named};
 use crate::observe::logs::plain;
+use desk::Desk;
 use draft::Ground;
 use fleet::Fleet;
 use ratekeeper::Limiter;
@@ -65,8 +70,11 @@ pub struct Rulebook {
     limiter: Limiter,
     ground: Ground,
     book: Mutex<Book>,
-    /// Whoever holds it changes what is live.
+    /// Whoever holds it changes the release.
     changing: tokio::sync::Mutex<()>,
+    /// Whoever holds it turns switches, which wait for no release.
+    turning: tokio::sync::Mutex<()>,
+    desk: Desk,
     failures: AtomicU64,
     state: Option<State>,
     fleet: Option<Fleet>,
@@ -105,7 +113,8 @@ struct Book {
 /// What was last wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LastFault {
-    /// What it is of: `file`, `named_file`, `switch_file`, `state_dir`; of a fleet, `redis` or `switches`.
+    /// What it is of: `file`, `named_file`, `switch_file`, `state_dir`; of a fleet, `redis` or `switches`; `api` where a
+    /// caller could not wait for it.
     source: &'static str,
     at: String,
     errors: Vec<Fault>,
@@ -123,6 +132,10 @@ pub(crate) enum Refused {
     Unknown(String),
     /// The store that a fleet shares cannot be asked.
     Away(String),
+    /// It is not known whether the change was made, for this reason.
+    Unsure(String),
+    /// The change is still being made.
+    Unfinished,
 }
 
 /// What became of a change.

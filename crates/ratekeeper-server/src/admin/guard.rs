@@ -46,7 +46,8 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
 
 /// Which role a call needs.
 fn needed(method: &Method, path: &str) -> Role {
-    let looks = [Method::GET, Method::HEAD].contains(method) || LOOKS.contains(&path);
+    let asks = *method == Method::POST && LOOKS.contains(&path);
+    let looks = asks || [Method::GET, Method::HEAD].contains(method);
     if looks { Role::Read } else { Role::Write }
 }
 

@@ -1,7 +1,7 @@
 //! The client of the commands that ask a running server.
 //!
-//! Invariant: the wait, the answer's size and what is shown of a URL are bounded: five seconds, one
-//! mebibyte (more for whole rule files), and never a password or a token.
+//! Invariant: the wait, the answer's size and what is shown of a URL are bounded: five seconds (more for
+//! administration), one mebibyte (more for whole rule files), and never a password or a token.
 
 use super::Failure;
 use crate::args::URL_DEFAULT;
@@ -18,8 +18,12 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a server may take, connecting included.
+/// How long a server may take to decide, connecting included.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long it may take for what administrators ask: longer than it lets any request take, so that its own answer
+/// says what is known.
+pub(super) const ADMIN_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// Most bytes of an answer. Beyond it, it is not one of ours.
 const ANSWER_MAX: usize = 1024 * 1024;
@@ -45,15 +49,15 @@ pub(super) struct Call {
 pub(super) async fn ask(url: &str, question: String) -> Result<String, Failure> {
     let (method, path) = (Method::POST, CHECK_PATH.to_owned());
     let body = Some(("application/json", question));
-    call(url, Call { method, path, body, ..Call::default() }).await
+    call(url, Call { method, path, body, ..Call::default() }, ANSWER_TIMEOUT).await
 }
 
 /// Makes a call and returns what is answered, if that is no problem.
-pub(super) async fn call(url: &str, call: Call) -> Result<String, Failure> {
+pub(super) async fn call(url: &str, call: Call, limit: Duration) -> Result<String, Failure> {
     let target = target(url, &call.path)?;
-    let answer = timeout(ANSWER_TIMEOUT, exchange(url, &target, call)).await;
+    let answer = timeout(limit, exchange(url, &target, call)).await;
     let (status, body) = answer.unwrap_or_else(|_| {
-        let seconds = ANSWER_TIMEOUT.as_secs();
+        let seconds = limit.as_secs();
         Err(Failure::new(format!(
             "{url} did not answer within {seconds} s; try again, or look at its load"
         )))
@@ -65,11 +69,9 @@ pub(super) async fn call(url: &str, call: Call) -> Result<String, Failure> {
     if !problem.errors.is_empty() {
         return Err(Faults { listed: problem.errors, more: problem.more }.into());
     }
-    Err(Failure::new(format!(
-        "{url} did not take the call ({}): {}",
-        status.as_u16(),
-        problem.detail
-    )))
+    let took = if status == StatusCode::ACCEPTED { "took" } else { "did not take" };
+    let (code, detail) = (status.as_u16(), problem.detail);
+    Err(Failure::new(format!("{url} {took} the call ({code}): {detail}")))
 }
 
 /// What of a problem body is shown.

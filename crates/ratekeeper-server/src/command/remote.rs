@@ -24,7 +24,7 @@ pub(super) fn call(remote: &Remote, call: Call) -> Result<String, Failure> {
     });
     let call = Call { token: token.transpose()?, ..call };
     let build = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime(build)?.block_on(ask::call(&remote.url, call))
+    runtime(build)?.block_on(ask::call(&remote.url, call, ask::ADMIN_TIMEOUT))
 }
 
 /// An answer, as what it has to be.

@@ -6,10 +6,11 @@ use super::ask::Call;
 use super::remote::{call, print, read};
 use super::{Failure, plain};
 use crate::args::{Remote, Rules};
-use crate::config::Config;
+use crate::config::{Config, shown};
 use crate::door::{RELEASES_PATH, RULES_MAX, RULES_PATH};
-use crate::reload::{tree, yaml};
+use crate::reload::{BODY, tree, yaml};
 use hyper::Method;
+use ratekeeper::rule::file::Source;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -18,10 +19,12 @@ use std::process::ExitCode;
 pub(super) fn run(args: &Rules) -> Result<ExitCode, Failure> {
     match args {
         Rules::Show { remote } => show(remote),
-        Rules::Apply { path, if_version, remote } => {
-            let body = Some(("application/yaml", text(path)?));
+        Rules::Apply { path: file, if_version, remote } => {
+            let (text, name) = text(file)?;
+            let body = Some(("application/yaml", text));
             let (method, path, seen) = (Method::PUT, RULES_PATH.into(), *if_version);
-            changed(remote, Call { method, path, body, seen, ..Call::default() })
+            let asked = Call { method, path, body, seen, ..Call::default() };
+            changed(remote, asked).map_err(|failure| failure.of_file(&name))
         }
         Rules::Rollback { number, if_version, remote } => {
             let path = format!("{RELEASES_PATH}/{number}/restore");
@@ -35,12 +38,27 @@ pub(super) fn run(args: &Rules) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A file as it is; a folder as one file.
-fn text(path: &Path) -> Result<String, Failure> {
+/// A file as it is, and a folder as one file; and what faults of it are of.
+fn text(path: &Path) -> Result<(String, String), Failure> {
     let (mut sources, _) = Config::sources(path)?;
     match sources.len() {
-        1 => Ok(sources.swap_remove(0).text),
-        _ => Ok(yaml(&tree(&sources)?)),
+        1 => {
+            let Source { name, text } = sources.swap_remove(0);
+            Ok((text, name))
+        }
+        _ => Ok((yaml(&tree(&sources)?), format!("{} as one file", shown(path)))),
+    }
+}
+
+impl Failure {
+    /// The same, where the server found faults in what it was sent, which is this file.
+    fn of_file(self, name: &str) -> Failure {
+        let Failure::Files(lines) = self else { return self };
+        let own = |line: String| match line.strip_prefix(BODY) {
+            Some(place) if place.starts_with(':') => format!("{name}{place}"),
+            _ => line,
+        };
+        Failure::Files(lines.into_iter().map(own).collect())
     }
 }
 
@@ -109,10 +127,11 @@ struct Field {
 }
 
 fn diff(remote: &Remote, path: &Path) -> Result<ExitCode, Failure> {
-    let body = Some(("application/yaml", text(path)?));
+    let (text, name) = text(path)?;
+    let body = Some(("application/yaml", text));
     let (method, path) = (Method::POST, format!("{RULES_PATH}/diff"));
     let asked = Call { method, path, body, more: 4 * RULES_MAX, ..Call::default() };
-    let answer = call(remote, asked)?;
+    let answer = call(remote, asked).map_err(|failure| failure.of_file(&name))?;
     let Diff { version, difference } = read(remote, &answer)?;
     let lines = lines(&difference);
     let same = lines.is_empty();

@@ -5,9 +5,39 @@
 use super::draft::{Draft, Read};
 use super::release::{Origin, Release};
 use super::{Accepted, BODY, Refused, Rulebook, TRIES, fault, fleet, tell, text};
+use crate::config::Faults;
 use ratekeeper::fleet::NUMBER_MAX;
 use ratekeeper::rule::file::Source;
 use std::sync::Arc;
+use tokio::task::JoinError;
+
+/// A release that may become the next one, with its rules, and what only a start can do.
+type Made = (Release, Read, Vec<&'static str>);
+
+/// Does what takes long where it holds nobody up.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        let text = format!("reading it failed: {error}");
+        Err(Refused::Faults(fault(BODY, &text, "this is a fault of ours")))
+    })
+}
+
+/// What is known of a change that broke off.
+pub(super) fn failed(error: &JoinError) -> Refused {
+    Refused::Unsure(format!("the server failed at it: {error}"))
+}
+
+/// What is known of a change that the store did not confirm: it may have been made, and the answer lost.
+pub(super) fn unsure(refused: Refused) -> Refused {
+    match refused {
+        Refused::Away(error) => {
+            Refused::Unsure(format!("the store that the fleet shares did not confirm it: {error}"))
+        }
+        other => other,
+    }
+}
 
 impl Rulebook {
     /// Makes a change, if the caller has `seen` what is live, or did not look. `make` says what the rules are
@@ -15,44 +45,38 @@ impl Rulebook {
     pub(crate) async fn change(
         self: &Arc<Self>,
         seen: impl Fn(u64) -> bool + Send + 'static,
-        make: impl Fn(&Release) -> Result<Draft, Refused> + Send + 'static,
+        make: impl Fn(&Release) -> Result<Draft, Refused> + Send + Sync + 'static,
     ) -> Result<Accepted, Refused> {
-        let book = Arc::clone(self);
+        let (book, make) = (Arc::clone(self), Arc::new(make));
         // A caller that goes away does not leave a change half made.
         let change = tokio::spawn(async move {
             let _one_at_a_time = book.changing.lock().await;
             book.make(seen, make).await
         });
-        change.await.unwrap_or_else(|error| Err(Refused::Away(error.to_string())))
+        change.await.unwrap_or_else(|error| Err(failed(&error)))
     }
 
     async fn make(
         self: &Arc<Self>,
         seen: impl Fn(u64) -> bool,
-        make: impl Fn(&Release) -> Result<Draft, Refused>,
+        make: Arc<impl Fn(&Release) -> Result<Draft, Refused> + Send + Sync + 'static>,
     ) -> Result<Accepted, Refused> {
         for _ in 0..TRIES {
             let live = self.live();
             if !seen(live.number) {
                 return Err(Refused::Stale(live.number));
             }
-            let (draft, read) = self.read(make(&live)?).await?;
-            let restart =
-                self.ground.needs_restart(&read.file.settings, draft.source == Origin::Api);
-            let left_out = read.left_out.clone();
             let next = (live.number, live.number.saturating_add(1));
             let (there, number) =
                 self.fleet.as_ref().map_or(next, |fleet| fleet.numbers(live.number));
-            if number > NUMBER_MAX {
-                let text = format!("there is no number beyond release {NUMBER_MAX}");
-                let repair = "remove it from `state_dir` and from the store of the fleet";
-                return Err(Refused::Faults(fault(BODY, &text, repair)));
-            }
-            let mut release = self.release(draft, &read, number);
+            let (book, make) = (Arc::clone(self), Arc::clone(&make));
+            let (release, read, restart) = aside(move || book.made(make(&live)?, number)).await?;
             if let Some(fleet) = &self.fleet {
-                fleet::shareable(&mut release).map_err(Refused::Faults)?;
-                if fleet.post(&release, there).await?.is_err() {
-                    // Somebody else was first.
+                let posted = fleet.post(&release, there).await;
+                if !matches!(posted, Ok(Ok(()))) {
+                    // Freeing many rules takes long, too.
+                    drop(tokio::task::spawn_blocking(move || drop(read)));
+                    let _somebody_else_was_first = posted.map_err(unsure)?;
                     self.catch_up(fleet).await?;
                     continue;
                 }
@@ -60,6 +84,7 @@ impl Rulebook {
             }
             // What was refused before is no longer waited for.
             self.book().wanted.clear();
+            let left_out = read.left_out.clone();
             let release = self.settle(release, read).await;
             return Ok(Accepted { release, restart, left_out });
         }
@@ -87,11 +112,35 @@ impl Rulebook {
         Ok(())
     }
 
-    /// Whether texts that were sent make sense: how many rules they have, and what only a start can do.
-    pub(crate) async fn judge(
-        self: &Arc<Self>,
-        sources: Vec<Source>,
-    ) -> Result<(usize, Vec<&'static str>), Refused> {
+    /// A draft as the release of this number, and what only a start can do.
+    fn made(&self, draft: Draft, number: u64) -> Result<Made, Refused> {
+        let read = self.understood(&draft)?;
+        let by_call = draft.source == Origin::Api;
+        let restart = self.ground.needs_restart(&read.file.settings, by_call);
+        if number > NUMBER_MAX {
+            let text = format!("there is no number beyond release {NUMBER_MAX}");
+            let repair = "remove it from `state_dir` and from the store of the fleet";
+            return Err(Refused::Faults(fault(BODY, &text, repair)));
+        }
+        let mut release = self.release(draft, &read, number);
+        if self.fleet.is_some() {
+            fleet::shareable(&mut release).map_err(Refused::Faults)?;
+        }
+        Ok((release, read, restart))
+    }
+
+    /// Reads a draft. Files that it names are waited for if it makes no sense, and nobody is there to send it again.
+    fn understood(&self, draft: &Draft) -> Result<Read, Refused> {
+        let read = self.ground.read(draft);
+        if matches!(draft.source, Origin::File | Origin::Redis) {
+            let named = read.as_ref().err().map(|(_, named)| named.clone());
+            self.book().wanted = named.unwrap_or_default();
+        }
+        read.map_err(|(faults, _)| Refused::Faults(faults))
+    }
+
+    /// Whether texts that were sent make sense: how many rules they have, and what only a start can do. It takes long.
+    pub(crate) fn judge(&self, sources: Vec<Source>) -> Result<(usize, Vec<&'static str>), Faults> {
         let draft = Draft {
             source: Origin::Api,
             by: None,
@@ -101,7 +150,7 @@ impl Rulebook {
             trusted: false,
             needs_last: false,
         };
-        let (_, read) = self.read(draft).await?;
+        let read = self.ground.read(&draft).map_err(|(faults, _)| faults)?;
         let restart = self.ground.needs_restart(&read.file.settings, true);
         Ok((read.file.rules.rules.len(), restart))
     }
@@ -109,18 +158,11 @@ impl Rulebook {
     /// Reads a draft where it holds nobody up.
     pub(super) async fn read(self: &Arc<Self>, draft: Draft) -> Result<(Draft, Read), Refused> {
         let book = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || {
-            let read = book.ground.read(&draft);
-            let wanted = read.as_ref().err().map(|(_, named)| named.clone()).unwrap_or_default();
-            if matches!(draft.source, Origin::File | Origin::Redis) {
-                book.book().wanted = wanted;
-            }
-            Ok((draft, read.map_err(|(faults, _)| faults)?))
+        let read = aside(move || {
+            let read = book.understood(&draft)?;
+            Ok((draft, read))
         });
-        let read = read.await.unwrap_or_else(|error| {
-            Err(fault(BODY, &format!("reading it failed: {error}"), "this is a fault of ours"))
-        });
-        read.map_err(Refused::Faults)
+        read.await
     }
 
     pub(super) fn release(&self, draft: Draft, read: &Read, number: u64) -> Release {

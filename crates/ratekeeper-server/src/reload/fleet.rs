@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 const POLL: Duration = Duration::from_secs(1);
 
 /// The names of the two texts.
-const RULES: &str = "rules";
+pub(super) const RULES: &str = "rules";
 pub(super) const SWITCHES: &str = "switches";
 
 /// The store that a fleet shares, and what is known of it.
@@ -232,22 +232,22 @@ impl Rulebook {
     /// Looks, once.
     pub(super) async fn look(self: &Arc<Self>, fleet: &Fleet) {
         let _one_at_a_time = self.changing.lock().await;
-        let looked = match self.catch_up(fleet).await {
-            Ok(()) => self.catch_up_switches(fleet).await,
-            failed => failed,
-        };
+        let looked = self.catch_up(fleet).await;
         fleet.told(looked.as_ref().err(), self.live().number);
     }
 
-    /// Follows the fleet for as long as the server runs.
-    pub(super) async fn follow(self: Arc<Self>) {
+    /// Follows the rules of the fleet, or its switches, for as long as the server runs.
+    pub(super) async fn follow(self: Arc<Self>, name: &'static str) {
         let Some(fleet) = &self.fleet else { return };
         let mut news: Option<News> = None;
         loop {
             if news.is_none() {
                 news = fleet.board.news().await.ok();
             }
-            self.look(fleet).await;
+            match name {
+                RULES => self.look(fleet).await,
+                _ => self.look_for_switches(fleet).await,
+            }
             match &mut news {
                 Some(heard) => {
                     if let Ok(false) = timeout(POLL, heard.next()).await {

@@ -5,8 +5,8 @@
 
 use super::draft::{self, Draft};
 use super::release::Origin;
-use super::{Refused, Rulebook, switches, tell};
-use crate::config::{Config, Faults, Named};
+use super::{Refused, Rulebook, fault, tell};
+use crate::config::{Config, Faults, Named, shown};
 use ratekeeper::rule::file::Source;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,6 @@ impl Told {
 
 impl Rulebook {
     pub(super) async fn look_at_files(self: &Arc<Self>, told: &mut Told, asked: bool) {
-        self.look_at_switches(asked).await;
         let Some(found) = self.at_rest().await else {
             return tell(
                 "warning: the rule files keep changing; they are taken up once they are at rest",
@@ -79,8 +78,6 @@ impl Rulebook {
         let (mut seen, mut rests) = (self.found().await?, false);
         for _ in 0..READINGS_MAX {
             sleep(QUIET).await;
-            // Whatever becomes of the rules, a switch does not wait.
-            self.look_at_switches(false).await;
             let again = self.found().await?;
             rests = again.is(&seen);
             seen = again;
@@ -140,6 +137,12 @@ impl Rulebook {
                 "the rule file has changed, and only seeds the rules of the fleet: nothing has changed",
             );
         }
+        if found.sources.iter().all(|source| source.text.trim().is_empty()) {
+            // Emptied to be written anew, as likely as not.
+            let repair = "write `rules: []` if there are to be none";
+            let name = self.ground.path.as_deref().map(shown).unwrap_or_default();
+            return self.note("file", &fault(&name, "there is nothing in it", repair));
+        }
         self.take_up(found.sources.clone()).await;
     }
 
@@ -192,28 +195,5 @@ impl Rulebook {
             Err(Refused::Faults(faults)) => self.note("file", &faults),
             Err(_) => {}
         }
-    }
-
-    /// What is in the switch file.
-    async fn switch_bytes(self: &Arc<Self>) -> Option<Vec<u8>> {
-        let path = self.switch_file()?;
-        tokio::task::spawn_blocking(move || switches::contents(&path)).await.ok().flatten()
-    }
-
-    async fn look_at_switches(self: &Arc<Self>, asked: bool) {
-        let Some(path) = self.switch_file() else { return };
-        let mut seen = self.switch_bytes().await;
-        if seen == self.book().switch_file && !asked {
-            return;
-        }
-        for _ in 0..READINGS_MAX {
-            sleep(QUIET).await;
-            let again = self.switch_bytes().await;
-            if again == seen {
-                break;
-            }
-            seen = again;
-        }
-        self.filed(&path, seen);
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: the operator's file wins if it is not what it was when its release was stored; else the stored
 //! release. With rules in the store of a fleet, what is there wins over both.
 
+use super::desk::Desk;
 use super::draft::{self, Draft, Ground, Read};
 use super::fleet::Fleet;
 use super::release::{Origin, Release};
@@ -102,6 +103,8 @@ fn empty(limiter: Limiter, ground: Ground, state: Option<State>, fleet: Option<F
         ground,
         book: Mutex::new(Book::default()),
         changing: tokio::sync::Mutex::new(()),
+        turning: tokio::sync::Mutex::new(()),
+        desk: Desk::default(),
         failures: AtomicU64::new(0),
         state,
         fleet,
@@ -129,7 +132,8 @@ impl Rulebook {
         let book = Arc::new(empty(Limiter::clone(limiter), ground, state, fleet));
         book.begin(config, stored, before).await?;
         if let Some(fleet) = &book.fleet {
-            book.look(fleet).await;
+            // Side by side, since a store that is away is waited for.
+            tokio::join!(book.look_for_switches(fleet), book.look(fleet));
         }
         Ok(book)
     }
@@ -167,7 +171,9 @@ impl Rulebook {
             self.put(|book| (book.switches, book.serial) = (switches, serial));
         }
         if let Some(path) = self.switch_file() {
-            self.filed(&path, switches::contents(&path));
+            // It may have been there for long.
+            let since = switches::put_there(&path).map_or(self.now(), |put| put.min(self.now()));
+            self.filed(&path, switches::contents(&path), since);
         }
         if let Some((kept, read)) = before.filter(|_| goes_on) {
             self.settle((*kept).clone(), read).await;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -161,8 +162,20 @@ pub(crate) fn contents(path: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// The switch file: a map of rules, each with `off`, `shadow`, `N%`, or a map with more.
-pub(crate) fn read_file(path: &Path, bytes: &[u8], now: u64) -> Result<Switches, Faults> {
+/// When a file was put there, or last written, in seconds since the epoch. (Its own time may be of the day on which
+/// somebody prepared it; this one moves when it is renamed, and nobody can set it back.)
+pub(crate) fn put_there(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().and_then(|found| u64::try_from(found.ctime()).ok())
+}
+
+/// The switch file: a map of rules, each with `off`, `shadow`, `N%`, or a map with more. What `for` says is counted
+/// from `since`; where the entry is as it was in `former`, from when it was first there.
+pub(crate) fn read_file(
+    path: &Path,
+    bytes: &[u8],
+    since: u64,
+    former: &Switches,
+) -> Result<Switches, Faults> {
     if let [UNREADABLE, why @ ..] = bytes {
         let fault = format!("this cannot be read: {}", String::from_utf8_lossy(why));
         return Err(Fault::of(path, fault, "name a file that can, or remove it").into());
@@ -186,7 +199,8 @@ pub(crate) fn read_file(path: &Path, bytes: &[u8], now: u64) -> Result<Switches,
             Value::String(_) => serde_json::json!({ "rollout": value }),
             other => other,
         };
-        match read(&value, now) {
+        let same = former.get(&rule).filter(|own| read(&value, own.at).as_ref() == Ok(*own));
+        match same.map_or_else(|| read(&value, since), |own| Ok(own.clone())) {
             Ok(turned) => drop(switches.insert(rule, turned)),
             Err((field, fault, repair)) => {
                 let dot = if field.is_empty() { "" } else { "." };

@@ -2,9 +2,11 @@
 //!
 //! Invariant: what is turned on the limiter is what the book says, rule by rule.
 
+use super::change::{failed, unsure};
 use super::fleet::{self, Fleet};
 use super::switches::{self, ALL, Listed, SWITCHES_MAX, Switches, Turned};
 use super::{Book, Refused, Rulebook, TRIES, fault, tell};
+use ratekeeper::limiter::AskError;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,10 +21,10 @@ impl Rulebook {
         let book = Arc::clone(self);
         // A caller that goes away does not leave it half turned.
         let turning = tokio::spawn(async move {
-            let _one_at_a_time = book.changing.lock().await;
+            let _one_at_a_time = book.turning.lock().await;
             book.turn_one(&rule, turned.as_ref()).await
         });
-        turning.await.unwrap_or_else(|error| Err(Refused::Away(error.to_string())))
+        turning.await.unwrap_or_else(|error| Err(failed(&error)))
     }
 
     async fn turn_one(
@@ -30,10 +32,7 @@ impl Rulebook {
         rule: &str,
         turned: Option<&Turned>,
     ) -> Result<(), Refused> {
-        if turned.is_some()
-            && rule != ALL
-            && self.limiter.rule(rule).is_err_and(|_| !self.has(rule))
-        {
+        if turned.is_some() && rule != ALL && !self.has(rule) {
             return Err(Refused::Unknown("there is no such rule; name one, or `*` for all".into()));
         }
         for _ in 0..TRIES {
@@ -56,7 +55,7 @@ impl Rulebook {
             }
             let serial = match &self.fleet {
                 None => serial,
-                Some(fleet) => match fleet.post_switches(&next, serial).await? {
+                Some(fleet) => match fleet.post_switches(&next, serial).await.map_err(unsure)? {
                     Ok(number) => {
                         self.mended(fleet::SWITCHES);
                         number
@@ -75,9 +74,7 @@ impl Rulebook {
 
     /// Whether a rule is in the release that decides, closed ones included.
     fn has(&self, rule: &str) -> bool {
-        let live = self.live();
-        super::tree(&live.sources())
-            .is_ok_and(|whole| super::rules(&whole).iter().any(|own| super::id(own) == Some(rule)))
+        !matches!(self.limiter.rule_for(rule, &[], None), Err(AskError::Unknown(_)))
     }
 
     /// Takes over what calls, here or elsewhere, have turned.
@@ -90,9 +87,11 @@ impl Rulebook {
         let _ = tokio::task::spawn_blocking(move || book.keep()).await;
     }
 
-    /// Takes over what the switch file says, if that makes sense.
-    pub(super) fn filed(&self, path: &Path, contents: Option<Vec<u8>>) {
-        let read = contents.as_deref().map(|bytes| switches::read_file(path, bytes, self.now()));
+    /// Takes over what the switch file says, if that makes sense; what is new in it is there `since` then.
+    pub(super) fn filed(&self, path: &Path, contents: Option<Vec<u8>>, since: u64) {
+        let former = self.book().filed.clone();
+        let read = contents.as_deref();
+        let read = read.map(|bytes| switches::read_file(path, bytes, since, &former));
         self.book().switch_file = contents;
         match read.transpose() {
             Ok(found) => {
@@ -131,7 +130,13 @@ impl Rulebook {
         with(active.map(|(rule, turned, from)| turned.listed(rule, from)).collect())
     }
 
-    /// Takes over switches from the store that a fleet shares.
+    /// Looks, once, what others of the fleet have turned. Who looks for rules tells that the store cannot be asked.
+    pub(super) async fn look_for_switches(self: &Arc<Self>, fleet: &Fleet) {
+        let _one_at_a_time = self.turning.lock().await;
+        let _ = self.catch_up_switches(fleet).await;
+    }
+
+    /// Takes over switches from the store that a fleet shares. Whoever calls holds the right to turn.
     pub(super) async fn catch_up_switches(self: &Arc<Self>, fleet: &Fleet) -> Result<(), Refused> {
         let (switches, serial) = {
             let book = self.book();

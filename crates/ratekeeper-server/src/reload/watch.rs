@@ -3,6 +3,7 @@
 //! The folder is watched, since a file that is replaced, or a link that is swapped, is another file. Invariant: a look
 //! now and then finds what a watch misses, as on network file systems.
 
+use super::fleet::{RULES, SWITCHES};
 use super::look::Told;
 use super::{Rulebook, tell};
 use crate::config::listed;
@@ -19,7 +20,7 @@ use tokio::sync::mpsc::{self, Sender};
 use tokio::time::{MissedTickBehavior, interval};
 
 /// How often everyone looks without being told.
-const POLL: Duration = Duration::from_secs(1);
+pub(super) const POLL: Duration = Duration::from_secs(1);
 
 /// Most files that are known to be open. Of others nobody knows it.
 const WRITING_MAX: usize = 1_000;
@@ -28,7 +29,12 @@ impl Rulebook {
     /// Follows files, signals and the fleet for as long as the runtime lives.
     pub fn watch(self: &Arc<Self>) {
         if self.fleet.is_some() {
-            tokio::spawn(Arc::clone(self).follow());
+            // Apart: a switch waits for no release that is being read.
+            tokio::spawn(Arc::clone(self).follow(RULES));
+            tokio::spawn(Arc::clone(self).follow(SWITCHES));
+        }
+        if let Some(path) = self.switch_file() {
+            tokio::spawn(Arc::clone(self).watch_switches(path));
         }
         if self.ground.path.is_some() {
             tokio::spawn(Arc::clone(self).watch_files());
@@ -38,7 +44,9 @@ impl Rulebook {
     async fn watch_files(self: Arc<Self>) {
         let (sender, mut events) = mpsc::channel(1);
         // Dropped, it would watch no longer.
-        let watcher = self.watcher(sender);
+        let book = Arc::clone(&self);
+        let watcher =
+            watcher(self.ground.path.as_deref(), sender, move |event| book.matters(event));
         let mut hangup = signal(SignalKind::hangup()).ok();
         let mut stamp = self.stamp().await;
         let mut told = Told::after_start(self.book().refused.clone());
@@ -72,28 +80,6 @@ impl Rulebook {
         }
     }
 
-    /// Watches the folders of all files.
-    fn watcher(self: &Arc<Self>, sender: Sender<()>) -> Option<RecommendedWatcher> {
-        let book = Arc::clone(self);
-        let heard = move |event: notify::Result<notify::Event>| {
-            if event.map_or(true, |event| book.matters(event)) {
-                // One that is waiting stands for all that follow.
-                let _ = sender.try_send(());
-            }
-        };
-        let watcher = notify::recommended_watcher(heard).and_then(|mut watcher| {
-            for folder in self.folders() {
-                watcher.watch(&folder, RecursiveMode::NonRecursive)?;
-            }
-            Ok(watcher)
-        });
-        if let Err(error) = &watcher {
-            let text = format!("they are looked at every {} s instead", POLL.as_secs());
-            tell(&format!("warning: files cannot be watched: {error}; {text}"));
-        }
-        watcher.ok()
-    }
-
     /// Notes who has a file open to write into it; whether what happened is a reason to look.
     fn matters(&self, event: notify::Event) -> bool {
         let mut writing = self.open_files();
@@ -103,12 +89,12 @@ impl Rulebook {
                 writing.extend(event.paths.into_iter().take(room));
                 true
             }
-            EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write) => false,
             EventKind::Modify(ModifyKind::Metadata(_)) => true,
-            _ => {
+            kind if is_reason(kind) => {
                 writing.retain(|path| !event.paths.contains(path));
                 true
             }
+            _ => false,
         }
     }
 
@@ -135,22 +121,7 @@ impl Rulebook {
         let mut files = listed(path).map(|(files, _)| files).unwrap_or_default();
         let book = self.book();
         files.extend(book.named.keys().chain(book.wanted.keys()).map(|name| folder.join(name)));
-        files.extend(self.switch_file());
         files
-    }
-
-    /// The folders in which something may change: those of the files, and those that links lead to.
-    fn folders(&self) -> BTreeSet<PathBuf> {
-        let path = self.ground.path.as_deref();
-        let switch_file = self.switch_file();
-        let mut folders = BTreeSet::new();
-        for path in path.into_iter().chain(switch_file.as_deref()) {
-            for path in [Some(path.to_owned()), fs::canonicalize(path).ok()].into_iter().flatten() {
-                let folder = if path.is_dir() { path } else { parent(&path) };
-                folders.extend(folder.is_dir().then_some(folder));
-            }
-        }
-        folders
     }
 
     /// What changes when one of the files does, as far as can be seen without reading them.
@@ -165,6 +136,48 @@ impl Rulebook {
         });
         stamp.await.unwrap_or_default()
     }
+}
+
+/// Whether what happened to a file is a reason to look at it.
+pub(super) fn is_reason(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
+        _ => true,
+    }
+}
+
+/// Watches the folders in which a file may change: its own, and that which a link leads to.
+pub(super) fn watcher(
+    path: Option<&Path>,
+    sender: Sender<()>,
+    matters: impl Fn(notify::Event) -> bool + Send + 'static,
+) -> Option<RecommendedWatcher> {
+    let heard = move |event: notify::Result<notify::Event>| {
+        if event.map_or(true, &matters) {
+            // One that is waiting stands for all that follow.
+            let _ = sender.try_send(());
+        }
+    };
+    let watcher = notify::recommended_watcher(heard).and_then(|mut watcher| {
+        for folder in path.map(folders).unwrap_or_default() {
+            watcher.watch(&folder, RecursiveMode::NonRecursive)?;
+        }
+        Ok(watcher)
+    });
+    if let Err(error) = &watcher {
+        let text = format!("they are looked at every {} s instead", POLL.as_secs());
+        tell(&format!("warning: files cannot be watched: {error}; {text}"));
+    }
+    watcher.ok()
+}
+
+fn folders(path: &Path) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for path in [Some(path.to_owned()), fs::canonicalize(path).ok()].into_iter().flatten() {
+        let folder = if path.is_dir() { path } else { parent(&path) };
+        folders.extend(folder.is_dir().then_some(folder));
+    }
+    folders
 }
 
 /// The folder that a file is in.

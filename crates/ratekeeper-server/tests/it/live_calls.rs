@@ -4,6 +4,8 @@
 
 use crate::live::{ask, call, daily, get, left, put, version};
 use crate::server::Server;
+use crate::wire::{request, send};
+use ratekeeper_server::admin::{Admin, Tokens};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -165,4 +167,37 @@ fn questions_change_nothing() {
         (&json!(true), &json!(10))
     );
     assert_eq!(version(server.address), 2);
+}
+
+/// Goal: rules may have the names of questions, and are changed one by one like all others; whoever may only look may
+/// ask, and changes none of them.
+/// Method: put and delete each, and ask in between; then the same with a token that may only look.
+#[test]
+fn rules_may_have_the_names_of_questions() {
+    let server = server();
+    for (number, name) in (3_u64..).step_by(2).zip(["validate", "explain", "diff"]) {
+        let path = format!("/v1/rules/{name}");
+        let json = "Content-Type: application/json\r\n";
+        let rule = request(&format!("PUT {path}"), json, r#"{"limit":"1/day"}"#);
+        let reply = send(server.address, &rule);
+        assert_eq!((reply.status, &reply.json()["version"]), (200, &json!(number)), "{path}");
+        assert!(
+            get(server.address, "/v1/rules").to_string().contains(&format!("\"id\":\"{name}\""))
+        );
+        let asked = call(server.address, &format!("POST {path}"), "", &daily(1));
+        assert_ne!(asked.status, 405, "{}", asked.body);
+        let gone = call(server.address, &format!("DELETE {path}"), "", "");
+        assert_eq!((gone.status, &gone.json()["version"]), (200, &json!(number + 1)), "{path}");
+    }
+    let token = "0000000000000000000000000000000a";
+    let tokens = Tokens::read(&format!("read {token}")).expect("this is a token");
+    let server = Server::administered(Admin::by_token(tokens));
+    let bearer = format!("Authorization: Bearer {token}\r\n");
+    let asked = call(server.address, "POST /v1/rules/validate", &bearer, &daily(1));
+    assert_eq!(asked.json()["valid"], true, "{}", asked.body);
+    for (line, body) in
+        [("PUT /v1/rules/validate", "limit: 1/day"), ("DELETE /v1/rules/validate", "")]
+    {
+        assert_eq!(call(server.address, line, &bearer, body).status, 403, "{line}");
+    }
 }

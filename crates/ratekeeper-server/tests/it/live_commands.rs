@@ -48,12 +48,12 @@ fn rules_are_handled_from_the_command_line() {
         "{out}"
     );
 
-    let (code, out, err) = run(&server, &["rules", "apply", &bad]);
-    assert_eq!((code, &*out), (Some(2), ""));
-    assert_eq!(
-        err,
-        "body:2:22: `0/day`: a limit of 0 admits nothing; write `deny: true` to close a route\n"
-    );
+    let fault = "`0/day`: a limit of 0 admits nothing; write `deny: true` to close a route\n";
+    for verb in ["apply", "diff"] {
+        let (code, out, err) = run(&server, &["rules", verb, &bad]);
+        assert_eq!((code, &*out), (Some(2), ""));
+        assert_eq!(err, format!("{bad}:2:22: {fault}"), "{verb}: the file's own place");
+    }
     let (code, _, err) = run(&server, &["rules", "apply", &file, "--if-version", "2"]);
     assert!(code == Some(2) && err.contains("release 4 is live"), "{err}");
     let (code, out, _) = run(&server, &["rules", "show", "--json"]);

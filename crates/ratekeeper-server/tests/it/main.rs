@@ -42,6 +42,8 @@ mod live_named;
 mod live_calls;
 mod live_bad;
 mod live_load;
+mod live_many;
+mod live_switches;
 mod live_restart;
 mod live_state;
 mod live_commands;

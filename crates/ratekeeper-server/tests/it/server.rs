@@ -90,12 +90,29 @@ impl Server {
         bounds: Bounds,
         set_up: impl FnOnce(Parts) -> Parts,
     ) -> Server {
+        Server::on_threads(2, builder, holds, bounds, set_up)
+    }
+
+    /// With one thread to answer all: whoever holds it up holds everybody up.
+    pub(crate) fn on_one_thread(text: &str) -> Server {
+        let file = RuleFile::parse(text).expect("the file is fine");
+        let builder = Limiter::from_file(file).expect("its store is memory");
+        Server::on_threads(1, builder, Holds::default(), Bounds::default(), |app| app)
+    }
+
+    fn on_threads(
+        threads: usize,
+        builder: Builder,
+        holds: Holds,
+        bounds: Bounds,
+        set_up: impl FnOnce(App) -> App,
+    ) -> Server {
         let clock = ManualClock::new();
         let observe = Arc::<Observe>::default();
         let builder = builder.clock(&clock).holds(holds.0, holds.1);
         let limiter = builder.observer(observe.observer()).build();
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(threads)
             .enable_all()
             .build()
             .expect("a runtime starts");

@@ -153,6 +153,7 @@ fn a_fleet_outlives_its_store() {
     redis.kill();
     let (status, body) = nodes[1].call("PUT /v1/rules", json);
     assert_eq!(status, 503, "{body}");
+    assert!(body.contains("may have been made or not"), "an answer may be lost: {body}");
     assert_eq!(nodes[1].decides("alice").0, 2, "decided without figures, by the same rules");
     let alone = Node::start(&redis.url(), 77);
     assert_eq!(alone.decides("alice").0, 0, "a release that the fleet has not numbered");

@@ -1,10 +1,9 @@
 //! Switches: what an operator turns on a running limiter, whatever the release says.
 //!
-//! Invariant: a switch outlives every release, and ends by itself where it was given an end.
+//! Invariant: a switch outlives every release, waits for none, and ends by itself where it was given an end.
 
 use super::{Inner, Limiter};
 use crate::rule::{Rollout, RuleSpec};
-use crate::sync::lock;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +28,16 @@ const ALL: &str = "*";
 impl Limiter {
     /// Turns a switch for a rule, or for all with `*`; `None` turns it back.
     pub fn switch(&self, rule: &str, switch: Option<Switch>) {
-        let _one_at_a_time = lock(&self.0.releasing);
-        let mut switches = Switches::clone(&self.0.switches.load());
-        match switch {
-            Some(switch) => switches.insert(rule.into(), switch),
-            None => switches.remove(rule),
-        };
-        self.0.switches.store(Arc::new(switches));
+        // Without a lock: a release in the making holds the one that there is, and may take seconds.
+        let turned = switch.map(|switch| (Arc::<str>::from(rule), switch));
+        self.0.switches.rcu(|switches| {
+            let mut next = Switches::clone(switches);
+            match &turned {
+                Some((rule, switch)) => next.insert(Arc::clone(rule), switch.clone()),
+                None => next.remove(rule),
+            };
+            next
+        });
     }
 
     /// The switches that are turned at present, by rule.
@@ -70,4 +72,31 @@ impl Inner {
 
 fn is_over(switch: &Switch, now: u64) -> bool {
     switch.until.is_some_and(|until| until.as_micros() <= now.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::Limit;
+    use crate::sync::lock;
+    use std::sync::mpsc::sync_channel;
+
+    /// Goal: a switch is in effect at once, also while a release is made ready, which may take seconds.
+    /// Method: hold what a release in the making holds, turn a switch meanwhile, and look at it.
+    #[test]
+    fn a_switch_waits_for_no_release() {
+        let limiter = Limiter::memory().rule("api", Limit::per_minute(1)).unwrap().build();
+        let making = lock(&limiter.0.releasing);
+        let (turned, seen) = sync_channel(1);
+        let own = limiter.clone();
+        let turning = std::thread::spawn(move || {
+            let off = Switch { rollout: Rollout::Off, until: None, reason: None };
+            own.switch("api", Some(off));
+            turned.send(own.switches().len()).unwrap();
+        });
+        let found = seen.recv_timeout(Duration::from_secs(10));
+        drop(making);
+        turning.join().unwrap();
+        assert_eq!(found, Ok(1), "it was turned while the release was in the making");
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: an override means what it means in a rule file, and stands above those that are there.
 
+use super::place::Place;
 use super::refusal::{Refusal, seen};
 use super::rules::{Who, called, done};
 use crate::app::App;
@@ -21,9 +22,12 @@ const EXAMPLE: &str = r#"{"rule":"api","key":["acme"],"limit":"5000/minute","unt
 const FIELDS: [&str; 5] = ["rule", "key", "limit", "until", "reason"];
 
 /// Lists those that were set by calls, and those of the release.
-pub(super) async fn list(State(app): State<App>) -> Result<Response, Refusal> {
-    let live = app.rulebook.live();
-    let whole = tree(&live.sources()).map_err(Refused::Faults)?;
+pub(super) async fn list(place: Place, State(app): State<App>) -> Result<Response, Refusal> {
+    place.work(move || listed(&app.rulebook.live())).await
+}
+
+fn listed(live: &Release) -> Result<Response, Refusal> {
+    let whole = tree(&live.sources())?;
     let written = whole.get("overrides").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let told = |from: &'static str| {
         move |own: &Value| {
@@ -39,6 +43,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Refusal> {
 
 /// Sets one, changes it, or, with a limit of null, takes it back.
 pub(super) async fn put(
+    place: Place,
     State(app): State<App>,
     who: Who,
     request: Request,
@@ -62,7 +67,7 @@ pub(super) async fn put(
         let draft = called(&who, &format!("{words} {rule}"), live.sources(), live, live.trusted);
         Ok(Draft { overrides, needs_last: sets, ..draft })
     };
-    done(&app, app.rulebook.change(seen, draft).await)
+    done(&app, place.change(&app, seen, draft).await)
 }
 
 /// The fields; what they mean, rule files say.

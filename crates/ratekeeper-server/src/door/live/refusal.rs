@@ -1,6 +1,8 @@
-//! What is answered to a call that changes nothing: a problem body, with every fault of the rules and its place.
+//! What is answered to a call that changes nothing, or of which that is not known: a problem body, with every fault of
+//! the rules and its place.
 //!
-//! Invariant: faults have the form that `ratekeeper validate --json` gives them.
+//! Invariant: "nothing has changed" is said where that is known; faults have the form that `ratekeeper validate --json`
+//! gives them.
 
 use crate::config::{Fault, Faults};
 use crate::problem::Problem;
@@ -13,7 +15,12 @@ use serde::Serialize;
 pub(super) enum Refusal {
     Problem(Problem),
     Faults(Faults),
+    /// There is too much to do; for this reason it is not done.
+    Busy(&'static str),
 }
+
+/// How long who is told to come again should wait.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
@@ -21,25 +28,50 @@ impl From<Problem> for Refusal {
     }
 }
 
+/// The status of a refusal, and what is known, in words.
+pub(super) fn told(refused: &Refused) -> (StatusCode, String) {
+    match refused {
+        Refused::Faults(faults) => (StatusCode::UNPROCESSABLE_ENTITY, faults.lines().join("; ")),
+        Refused::Stale(number) => (
+            StatusCode::PRECONDITION_FAILED,
+            format!(
+                "release {number} is live, which is another than `If-Match` names; look at it, and send again"
+            ),
+        ),
+        Refused::Unknown(fault) => (StatusCode::NOT_FOUND, fault.clone()),
+        Refused::Away(error) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "the store that the fleet shares cannot be asked: {error}; nothing has changed, try again"
+            ),
+        ),
+        Refused::Unsure(why) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "{why}; the change may have been made or not: look at what is live, and try again"
+            ),
+        ),
+        Refused::Unfinished => (
+            StatusCode::ACCEPTED,
+            "the change is still being made; `GET /v1/rules` shows when it decides, or its fault"
+                .into(),
+        ),
+    }
+}
+
 impl From<Refused> for Refusal {
     fn from(refused: Refused) -> Refusal {
-        let (status, detail) = match refused {
-            Refused::Faults(faults) => return Refusal::Faults(faults),
-            Refused::Stale(number) => (
-                StatusCode::PRECONDITION_FAILED,
-                format!(
-                    "release {number} is live, which is another than `If-Match` names; look at it, and send again"
-                ),
-            ),
-            Refused::Unknown(fault) => (StatusCode::NOT_FOUND, fault),
-            Refused::Away(error) => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                format!(
-                    "the store that the fleet shares cannot be asked: {error}; nothing has changed, try again"
-                ),
-            ),
-        };
+        if let Refused::Faults(faults) = refused {
+            return Refusal::Faults(faults);
+        }
+        let (status, detail) = told(&refused);
         Refusal::Problem(Problem::new(status, detail))
+    }
+}
+
+impl From<Faults> for Refusal {
+    fn from(faults: Faults) -> Refusal {
+        Refusal::Faults(faults)
     }
 }
 
@@ -58,6 +90,10 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let faults = match self {
             Refusal::Problem(problem) => return problem.into_response(),
+            Refusal::Busy(detail) => {
+                let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail);
+                return ([(header::RETRY_AFTER, RETRY_SECONDS)], problem).into_response();
+            }
             Refusal::Faults(faults) => faults,
         };
         let status = StatusCode::UNPROCESSABLE_ENTITY;

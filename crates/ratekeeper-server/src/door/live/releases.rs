@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is brought back is a new release; numbers only grow.
 
+use super::place::Place;
 use super::refusal::{Refusal, seen};
 use super::rules::{Named, Who, called, done, named, number};
 use crate::app::App;
@@ -21,6 +22,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Problem> {
 
 /// Makes a release of the texts of one before.
 pub(super) async fn restore(
+    place: Place,
     State(app): State<App>,
     text: Named,
     who: Who,
@@ -37,5 +39,5 @@ pub(super) async fn restore(
         let draft = called(&who, &change, found.sources(), live, found.trusted);
         Ok(Draft { source: Origin::Restore, ..draft })
     };
-    done(&app, app.rulebook.change(seen, draft).await)
+    done(&app, place.change(&app, seen, draft).await)
 }

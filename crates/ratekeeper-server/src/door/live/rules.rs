@@ -3,8 +3,10 @@
 //! Invariant: what was shown, sent back unchanged, is the same rules.
 
 use super::body;
+use super::place::Place;
 use super::refusal::{Refusal, etag, seen};
 use crate::app::App;
+use crate::config::Faults;
 use crate::door::answer::json;
 use crate::problem::{Problem, quoted};
 use crate::reload::{
@@ -18,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 use ratekeeper::rule::file::{self, Source};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Who asked, where the door knows.
 pub(super) type Who = Option<Extension<Author>>;
@@ -49,10 +52,19 @@ struct Shown<'a> {
 }
 
 /// Shows the rules: their text where YAML is asked for, else everything in JSON.
-pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Result<Response, Refusal> {
+pub(super) async fn show(
+    place: Place,
+    State(app): State<App>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let as_yaml = wants_yaml(&headers);
+    place.work(move || shown(&app, as_yaml)).await
+}
+
+fn shown(app: &App, as_yaml: bool) -> Result<Response, Refusal> {
     let live = app.rulebook.live();
     let tag = (header::ETAG, etag(live.number));
-    if wants_yaml(&headers) {
+    if as_yaml {
         let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/yaml"));
         return Ok(([kind, tag], text(&live)?).into_response());
     }
@@ -64,7 +76,7 @@ pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Result<R
         change: &live.change,
         restart: app.rulebook.needs_restart(),
         fault: app.rulebook.last_fault(),
-        file: tree(&live.sources()).map_err(Refused::Faults)?,
+        file: tree(&live.sources())?,
     };
     Ok(([tag], json(&shown)?).into_response())
 }
@@ -88,12 +100,13 @@ fn wants_yaml(headers: &HeaderMap) -> bool {
 fn text(live: &Release) -> Result<String, Refusal> {
     match &live.files[..] {
         [only] => Ok(only.text.clone()),
-        _ => Ok(yaml(&tree(&live.sources()).map_err(Refused::Faults)?)),
+        _ => Ok(yaml(&tree(&live.sources())?)),
     }
 }
 
 /// Puts a whole rule file in the place of the one that decides.
 pub(super) async fn replace(
+    place: Place,
     State(app): State<App>,
     who: Who,
     request: Request,
@@ -102,11 +115,12 @@ pub(super) async fn replace(
     let text = body::read(request, app.body_timeout).await?;
     let sources = vec![Source { name: BODY.into(), text }];
     let draft = move |live: &Release| Ok(called(&who, "rules", sources.clone(), live, false));
-    done(&app, app.rulebook.change(seen, draft).await)
+    done(&app, place.change(&app, seen, draft).await)
 }
 
 /// Puts one rule in the place of the one of its name, or adds it.
 pub(super) async fn put_one(
+    place: Place,
     State(app): State<App>,
     name: Named,
     who: Who,
@@ -114,19 +128,27 @@ pub(super) async fn put_one(
 ) -> Result<Response, Refusal> {
     let (seen, name) = (seen(request.headers())?, named(name)?);
     let text = body::read(request, app.body_timeout).await?;
-    let rule = one_rule(&name, &text)?;
+    let (name, text) = (Arc::<str>::from(name), Arc::<str>::from(text));
+    let (own, sent) = (Arc::clone(&name), Arc::clone(&text));
+    let rule = place.work(move || one_rule(&own, &sent)).await?;
     let draft = move |live: &Release| {
         let mut whole = tree(&live.sources()).map_err(Refused::Faults)?;
         with_rule(&mut whole, &name, Some(rule.clone()));
         let sources = vec![Source { name: WHOLE.into(), text: yaml(&whole) }];
         Ok(called(&who, &format!("rule {}", quoted(&name)), sources, live, live.trusted))
     };
-    let changed = app.rulebook.change(seen, draft).await;
-    done(&app, changed.map_err(|refused| placed(refused, &text)))
+    match place.change(&app, seen, draft).await {
+        Err(Refused::Faults(faults)) => {
+            let faults = place.work(move || Ok(placed(faults, &text))).await?;
+            done(&app, Err(Refused::Faults(faults)))
+        }
+        changed => done(&app, changed),
+    }
 }
 
 /// Takes one rule out.
 pub(super) async fn delete_one(
+    place: Place,
     State(app): State<App>,
     name: Named,
     who: Who,
@@ -143,20 +165,19 @@ pub(super) async fn delete_one(
         let sources = vec![Source { name: WHOLE.into(), text: yaml(&whole) }];
         Ok(called(&who, &format!("without rule {}", quoted(&name)), sources, live, live.trusted))
     };
-    done(&app, app.rulebook.change(seen, draft).await)
+    done(&app, place.change(&app, seen, draft).await)
 }
 
 /// What is wrong with a rule is told at its place in the body, as far as it is in there.
-fn placed(refused: Refused, text: &str) -> Refused {
-    let Refused::Faults(faults) = refused else { return refused };
+fn placed(faults: Faults, text: &str) -> Faults {
     let closed = |_: &str| Err(std::io::ErrorKind::Unsupported.into());
     let Err(own) = file::RuleFile::read(&[as_file(BODY, text)], &closed) else {
-        return Refused::Faults(faults);
+        return faults;
     };
     let mut own = in_rule(own.into(), BODY);
     // Alone, it lacks what the rest of the file says.
     own.listed.retain(|one| faults.listed.iter().any(|fault| fault.fault == one.fault));
-    Refused::Faults(if own.listed.is_empty() { faults } else { own })
+    if own.listed.is_empty() { faults } else { own }
 }
 
 /// One rule, which has the name of the path.

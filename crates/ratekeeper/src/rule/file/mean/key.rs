@@ -91,7 +91,7 @@ impl Reader<'_> {
 
     fn kind(&mut self, node: &Node<'_>, domain: bool) -> Option<KeyKind> {
         let text = self.text(node, "key")?;
-        let kind = self.kind_of(node.at, text)?;
+        let kind = self.kind_of(node.at, text, &quoted(text))?;
         match &kind {
             KeyKind::Claim(name) if !self.claims => {
                 let fault = format!("no request can have the claim {}", quoted(name));
@@ -106,8 +106,8 @@ impl Reader<'_> {
         Some(kind)
     }
 
-    /// A kind by its name.
-    pub(super) fn kind_of(&mut self, at: Place, text: &str) -> Option<KeyKind> {
+    /// A kind by its name, which faults show as `shown`.
+    pub(super) fn kind_of(&mut self, at: Place, text: &str, shown: &str) -> Option<KeyKind> {
         if let Some((_, kind)) = WORDS.iter().find(|(word, _)| *word == text) {
             return Some(kind.clone());
         }
@@ -133,7 +133,7 @@ impl Reader<'_> {
                 format!("write one of {words}, header:name, claim:name, descriptor:name")
             }
         };
-        self.fault(at, format!("nothing is counted by {}", quoted(text)), repair);
+        self.fault(at, format!("nothing is counted by {shown}"), repair);
         None
     }
 }

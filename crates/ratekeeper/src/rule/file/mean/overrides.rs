@@ -111,7 +111,9 @@ impl Reader<'_> {
         let (kind, value) = match node.value() {
             Value::Map(entries) => match entries.as_slice() {
                 [(name, value)] => {
-                    let kind = self.kind_of(name.at, name.text().unwrap_or_default())?;
+                    // It may be the key itself, which is not shown: faults go into logs.
+                    let text = name.text().unwrap_or_default();
+                    let kind = self.kind_of(name.at, text, "what this names")?;
                     if let Some(kinds) = alternatives.filter(|kinds| !kinds.contains(&kind)) {
                         let fault = format!("the rule does not count by `{}` here", shown(&kind));
                         self.fault(name.at, fault, format!("write {}", names(kinds)));
@@ -130,7 +132,8 @@ impl Reader<'_> {
         let text = self.long_text(value, "key", VALUE_MAX)?;
         let is_ip = kind == Some(KeyKind::Ip) || alternatives == Some(&[KeyKind::Ip]);
         if is_ip && text.parse::<IpAddr>().is_err() {
-            let fault = format!("the rule counts by address, and {} is none", quoted(text));
+            // Without the key, as above.
+            let fault = "the rule counts by address, and this is none";
             self.fault(value.at, fault, "write a single one, such as `203.0.113.7`");
             return None;
         }
