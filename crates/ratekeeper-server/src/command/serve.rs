@@ -39,6 +39,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let tokens = config.as_ref().map(tokens).transpose()?.flatten();
     let kept = memory_file(&store, config.as_ref())?;
     let log = logs::start(args.log.format, args.log.level);
+    #[cfg(feature = "otel")]
+    let traces = crate::observe::traces::Traces::start().map_err(Failure::new)?;
     let observe = Arc::<Observe>::default();
     let builder = store.builder().observer(observe.observer());
     let limiter = limiter(builder, config.as_ref(), kept.as_ref())?;
@@ -88,6 +90,10 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     };
     if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
         let _ = timeout(bounds.drain, kept.finish(held)).await;
+    }
+    #[cfg(feature = "otel")]
+    if let Some(traces) = traces.filter(|_| life.phase() < Phase::Cut) {
+        traces.finish().await;
     }
     drop(log);
     let _ = writeln!(io::stdout(), "{last}");
@@ -169,6 +175,11 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     }
     // Callers of the check API say by themselves who the user is.
     limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));
+    if cfg!(not(feature = "otel")) && std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some() {
+        let text =
+            "`OTEL_EXPORTER_OTLP_ENDPOINT` is set, and this program was built without traces";
+        warn(format!("{text}; build it with the feature `otel`"));
+    }
     let address = listeners.address;
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";

@@ -33,6 +33,8 @@ mod init;
 mod readme;
 mod observe;
 mod logs;
+#[cfg(feature = "otel")]
+mod traces;
 mod document;
 mod operations;
 mod live_files;

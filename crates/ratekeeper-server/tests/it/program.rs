@@ -26,7 +26,7 @@ pub(crate) fn clean(mut command: Command) -> Command {
     for name in ["CONFIG", "LISTEN", "STORE", "URL", "TOKEN_FILE", "LOG_FORMAT", "LOG_LEVEL"] {
         command.env_remove(format!("RATEKEEPER_{name}"));
     }
-    command.stdin(Stdio::null());
+    command.env_remove("OTEL_EXPORTER_OTLP_ENDPOINT").stdin(Stdio::null());
     command
 }
 
