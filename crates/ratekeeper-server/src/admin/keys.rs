@@ -41,7 +41,7 @@ struct Left<'a> {
     /// The limits as rule files have them.
     limits: Vec<String>,
     source: &'static str,
-    /// What its log holds, where that was asked for; null if the rule has none.
+    /// What its log holds, where that was asked for; null if the rule has none, or the store is away.
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<Option<Vec<Entry>>>,
 }
@@ -68,7 +68,13 @@ pub(super) async fn peek(
     let asked = Asked::read(query.as_deref().unwrap_or_default())?;
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.peek(&key).await;
-    let entries = asked.entries.then(|| rule.entries(&key).map(newest));
+    let entries = match asked.entries {
+        true => {
+            let entries = rule.entries(&key, ENTRIES_MAX).await;
+            Some(entries.map(|all| all.into_iter().map(Entry::from).collect()))
+        }
+        false => None,
+    };
     asked.answer(&rule, &left, entries)
 }
 
@@ -81,11 +87,6 @@ pub(super) async fn reset(
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.reset(&key).await;
     asked.answer(&rule, &left, None)
-}
-
-fn newest(entries: Vec<LogEntry>) -> Vec<Entry> {
-    let more = entries.len().saturating_sub(ENTRIES_MAX);
-    entries.into_iter().skip(more).map(Entry::from).collect()
 }
 
 impl Asked {

@@ -1,14 +1,14 @@
 //! Traces, taken by a real collector (Rotel, which `./test traces` installs).
 
-use crate::program::{Program, command};
+use crate::program::{Program, command, poll};
 use crate::wire::{DEADLINE, check, request, send};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::{sleep, spawn};
-use std::time::{Duration, Instant};
+use std::thread::spawn;
+use std::time::Duration;
 
 /// The variable that names a collector.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -41,26 +41,20 @@ impl Collector {
         let (sender, lines) = sync_channel(1_000);
         spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let collector = Collector { child, address, lines };
-        let deadline = Instant::now() + DEADLINE;
-        while TcpStream::connect(address).is_err() {
-            assert!(Instant::now() < deadline, "the collector listens");
-            sleep(Duration::from_millis(20));
-        }
+        let listens = poll(|| TcpStream::connect(address).ok());
+        assert!(listens.is_some(), "the collector listens");
         collector
     }
 
     /// The lines of the next spans, up to the first that has all of `last`.
     fn until(&self, last: &str) -> Vec<String> {
-        let deadline = Instant::now() + DEADLINE;
         let mut lines = Vec::new();
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left);
-            lines.push(line.unwrap_or_else(|_| panic!("no `{last}` in {lines:#?}")));
-            if lines.last().is_some_and(|line| line.contains(last)) {
-                return lines;
-            }
+        while !lines.last().is_some_and(|line: &String| line.contains(last)) {
+            let line = self.lines.recv_timeout(DEADLINE).ok();
+            assert!(line.is_some(), "no `{last}` in {lines:#?}");
+            lines.extend(line);
         }
+        lines
     }
 }
 
