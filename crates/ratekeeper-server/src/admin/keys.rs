@@ -2,6 +2,7 @@
 //!
 //! Invariant: the key is the very one that a request of that caller meets; looking charges nothing.
 
+use super::about;
 use crate::app::App;
 use crate::door::{Outcome, PARTS_MAX, json};
 use crate::problem::{Problem, quoted};
@@ -84,6 +85,8 @@ pub(super) async fn reset(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(query.as_deref().unwrap_or_default())?;
+    let parts: Vec<&str> = asked.key.iter().map(|part| &**part).collect();
+    about(&app.limiter, &asked.rule, &parts);
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.reset(&key).await;
     asked.answer(&rule, &left, None)

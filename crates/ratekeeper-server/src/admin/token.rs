@@ -4,7 +4,11 @@
 //! shown nowhere.
 
 use super::Role;
+use crate::config::{SECRET_MAX, bytes, shown};
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use subtle::ConstantTimeEq;
 
 /// Shortest token, in bytes.
@@ -13,7 +17,11 @@ pub const TOKEN_BYTES_MIN: usize = 32;
 /// Most tokens of a file.
 const TOKENS_MAX: usize = 100;
 
+/// What lets anyone on this machine read a file.
+const OTHERS_READ: u32 = 0o004;
+
 /// The tokens of administrators.
+#[derive(PartialEq, Eq)]
 pub struct Tokens(Vec<(Role, Vec<u8>)>);
 
 /// What is wrong with a file of tokens.
@@ -32,6 +40,22 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 impl Tokens {
+    /// Reads those of a file; or says what is wrong with it, with its place.
+    pub fn open(path: &Path) -> Result<Tokens, String> {
+        let wrong = |fault: String| format!("{}:{fault}", shown(path));
+        let bytes = bytes(path, SECRET_MAX).map_err(|error| {
+            wrong(format!("1:1: cannot be read: {error}; name a file that can"))
+        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| wrong("1:1: is not text; write tokens in ASCII".into()))?;
+        Tokens::read(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Whether anyone on this machine can read the file.
+    pub(crate) fn is_open_to_others(path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| found.permissions().mode() & OTHERS_READ != 0)
+    }
+
     /// Reads a token on each line: by itself, or after `read` or `write`. Lines that begin with `#` are for
     /// people.
     pub fn read(text: &str) -> Result<Tokens, TokenError> {

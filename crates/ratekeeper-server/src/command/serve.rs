@@ -11,7 +11,7 @@ use super::{Failure, runtime};
 use crate::admin::Tokens;
 use crate::app::App;
 use crate::args::Serve;
-use crate::config::{Config, SECRET_MAX, bytes, shown};
+use crate::config::{Config, shown};
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
 use crate::observe::{Observe, logs};
@@ -21,6 +21,7 @@ use crate::{demo, door};
 use ratekeeper::Limiter;
 use ratekeeper::limiter::Builder;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -36,7 +37,8 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let config = args.config.as_deref().map(Config::read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
-    let tokens = config.as_ref().map(tokens).transpose()?.flatten();
+    let token_file = token_file(config.as_ref());
+    let tokens = token_file.as_deref().map(Tokens::open).transpose().map_err(Failure::new)?;
     let kept = memory_file(&store, config.as_ref())?;
     let log = logs::start(args.log.format, args.log.level);
     #[cfg(feature = "otel")]
@@ -70,6 +72,9 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
     rulebook.watch();
+    if let Some(path) = token_file {
+        tokio::spawn(listeners.access.clone().follow(path));
+    }
     let app = App {
         admin: listeners.access.clone(),
         rulebook,
@@ -114,16 +119,10 @@ fn raise_files(connections: usize) {
     }
 }
 
-/// The tokens of administrators, if the config names any.
-fn tokens(config: &Config) -> Result<Option<Tokens>, Failure> {
-    let Some(name) = &config.file.settings.admin_token_file else { return Ok(None) };
-    let path = config.named(name);
-    let wrong = |fault: String| Failure::new(format!("{}:{fault}", shown(&path)));
-    let bytes = bytes(&path, SECRET_MAX)
-        .map_err(|error| wrong(format!("1:1: cannot be read: {error}; name a file that can")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong("1:1: is not text; write tokens in ASCII".into()))?;
-    Tokens::read(&text).map(Some).map_err(|error| wrong(error.to_string()))
+/// The file of administrators' tokens, if the config names one.
+fn token_file(config: Option<&Config>) -> Option<PathBuf> {
+    let config = config?;
+    Some(config.named(config.file.settings.admin_token_file.as_deref()?))
 }
 
 /// Where the buckets of a memory store are kept, if anywhere.
@@ -184,6 +183,10 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";
         warn(format!("{address} {text}"));
+    }
+    if let Some(path) = token_file(config).filter(|path| Tokens::is_open_to_others(path)) {
+        let path = shown(&path);
+        warn(format!("{path}: anyone on this machine can read the tokens there; `chmod 600` it"));
     }
     if listeners.access.is_closed() {
         let text = "administration is closed there, since there is no token";

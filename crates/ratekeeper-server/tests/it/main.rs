@@ -25,6 +25,7 @@ mod life;
 mod cli;
 mod config;
 mod admin;
+mod admin_log;
 mod api_key;
 mod callers;
 mod validate;

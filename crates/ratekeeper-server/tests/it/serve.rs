@@ -158,7 +158,10 @@ fn a_server_out_of_file_descriptors_goes_on() {
     let low = server.err.recv_timeout(crate::wire::DEADLINE).expect("it warns at its start");
     assert!(low.starts_with("warning: at most 32 files may be open"), "{low}");
     let warning = server.err.recv_timeout(crate::wire::DEADLINE).expect("it warns");
-    assert!(warning.starts_with("warning: cannot accept connections"), "{warning}");
+    let warning: serde_json::Value = serde_json::from_str(&warning).expect("the log is JSON");
+    assert_eq!(warning["level"], "WARN");
+    let text = "cannot accept connections, trying on; raise `ulimit -n`";
+    assert_eq!(warning["message"], text, "{warning}");
     let before = server.computed();
     let second = server.err.recv_timeout(2 * SHORT);
     assert!(second.is_err(), "it warns once while it lasts: {second:?}");
