@@ -4,6 +4,7 @@
 //! told once.
 
 use super::{Access, Admin, Tokens};
+use crate::config::Fault;
 use crate::observe::logs::plain;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +46,7 @@ impl Admin {
                 }
                 Ok(_) => {}
                 Err(fault) => {
-                    let fault = plain(fault);
+                    let fault = plain(&fault.to_string());
                     tracing::warn!(fault, "the tokens of administrators are as they were");
                 }
             }
@@ -54,8 +55,7 @@ impl Admin {
     }
 }
 
-async fn read(path: &Path) -> Result<Arc<Tokens>, String> {
-    let path = path.to_owned();
-    let read = spawn_blocking(move || Tokens::open(&path)).await;
-    read.map_err(|error| error.to_string())?.map(Arc::new)
+async fn read(path: &Path) -> Result<Arc<Tokens>, Fault> {
+    let (own, late) = (path.to_owned(), |_| Fault::of(path, "could not be read", "try again"));
+    spawn_blocking(move || Tokens::open(&own)).await.map_err(late)?.map(Arc::new)
 }

@@ -4,7 +4,7 @@
 //! shown nowhere.
 
 use super::Role;
-use crate::config::{SECRET_MAX, bytes, shown};
+use crate::config::{Fault, NAME_ANOTHER, SECRET_MAX, bytes};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,15 +40,16 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 impl Tokens {
-    /// Reads those of a file; or says what is wrong with it, with its place.
-    pub fn open(path: &Path) -> Result<Tokens, String> {
-        let wrong = |fault: String| format!("{}:{fault}", shown(path));
-        let bytes = bytes(path, SECRET_MAX).map_err(|error| {
-            wrong(format!("1:1: cannot be read: {error}; name a file that can"))
-        })?;
+    /// Reads those of a file.
+    pub fn open(path: &Path) -> Result<Tokens, Fault> {
+        let unreadable = |error| Fault::of(path, format!("cannot be read: {error}"), NAME_ANOTHER);
+        let bytes = bytes(path, SECRET_MAX).map_err(unreadable)?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| wrong("1:1: is not text; write tokens in ASCII".into()))?;
-        Tokens::read(&text).map_err(|error| wrong(error.to_string()))
+            .map_err(|_| Fault::of(path, "is not text", "write tokens in ASCII"))?;
+        Tokens::read(&text).map_err(|TokenError { line, fault }| {
+            let line = u32::try_from(line).unwrap_or(u32::MAX);
+            Fault { line, ..Fault::told(path, &fault) }
+        })
     }
 
     /// Whether anyone on this machine can read the file.

@@ -10,7 +10,7 @@ use super::store::Store;
 use super::{Failure, runtime};
 use crate::admin::Tokens;
 use crate::app::App;
-use crate::args::Serve;
+use crate::args::{Connections, Serve};
 use crate::config::{Config, shown};
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
@@ -21,7 +21,6 @@ use crate::{demo, door};
 use ratekeeper::Limiter;
 use ratekeeper::limiter::Builder;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -37,8 +36,8 @@ pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let config = args.config.as_deref().map(Config::read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
-    let token_file = token_file(config.as_ref());
-    let tokens = token_file.as_deref().map(Tokens::open).transpose().map_err(Failure::new)?;
+    let token_file = config.as_ref().and_then(Config::token_file);
+    let tokens = token_file.as_deref().map(Tokens::open).transpose()?;
     let kept = memory_file(&store, config.as_ref())?;
     let log = logs::start(args.log.format, args.log.level);
     #[cfg(feature = "otel")]
@@ -54,8 +53,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let (config_read, shared) = (config.as_ref(), store.shared());
     let opening = Opening { limiter: &limiter, config: config_read, shared };
     let rulebook = Rulebook::open(&opening).await.map_err(Failure::new)?;
-    let bounds = Bounds::default();
-    raise_files(bounds.connections);
+    let bounds = bounds(args)?;
     let signals = Signals::new()?;
     let listeners = Listeners::open(args, config.as_ref(), tokens).await?;
     let address = listeners.address;
@@ -66,7 +64,10 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         config: config.as_ref(),
         limiter: &limiter,
     };
-    let text = banner::text(&started).await;
+    let text = match args.json {
+        true => banner::json(&started).await,
+        false => banner::text(&started).await,
+    };
     // A server goes on without anyone to read what it says.
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
     warn(&listeners, config.as_ref(), &limiter);
@@ -82,7 +83,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         ..App::new(limiter, bounds.body)
     };
     let life = app.life.clone();
-    tokio::spawn(signals.lead(life.clone(), bounds.drain));
+    let tells = !args.json;
+    tokio::spawn(signals.lead(life.clone(), bounds.drain, tells));
     if let Some(notify) = Notify::find() {
         tokio::spawn(notify.run(app.clone()));
     }
@@ -101,28 +103,28 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         traces.finish().await;
     }
     drop(log);
-    let _ = writeln!(io::stdout(), "{last}");
+    if tells {
+        let _ = writeln!(io::stdout(), "{last}");
+    }
     Ok(code)
 }
 
-/// Raises the bound of open files as far as it goes.
-fn raise_files(connections: usize) {
-    let wanted = connections as u64 + FILES_BESIDE;
+/// The bounds, once as many files may be open as they need.
+fn bounds(args: &Serve) -> Result<Bounds, Failure> {
+    let Connections { all, per_address } = args.connections;
+    let wanted = u64::from(all) + FILES_BESIDE;
     match rlimit::increase_nofile_limit(wanted) {
         Ok(files) if files < wanted => {
-            let text =
-                format!("at most {files} files may be open, so fewer than {connections} callers");
-            let _ =
-                writeln!(io::stderr(), "warning: {text} are served at a time; raise `ulimit -Hn`");
+            let fault = format!("{all} connections need {wanted} open files, and {files} may be");
+            let fits = files.saturating_sub(FILES_BESIDE).max(1);
+            let repair = format!("raise `ulimit -Hn`, or have fewer with `--connections {fits}`");
+            return Err(Failure::new(format!("{fault}; {repair}")));
         }
+        // What the system does not tell is found out when it matters.
         _ => {}
     }
-}
-
-/// The file of administrators' tokens, if the config names one.
-fn token_file(config: Option<&Config>) -> Option<PathBuf> {
-    let config = config?;
-    Some(config.named(config.file.settings.admin_token_file.as_deref()?))
+    let (connections, per_address) = (all as usize, per_address as usize);
+    Ok(Bounds { connections, per_address, ..Bounds::default() })
 }
 
 /// Where the buckets of a memory store are kept, if anywhere.
@@ -184,7 +186,9 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
         let text = "can be reached from other machines, in plain text and without a password";
         warn(format!("{address} {text}"));
     }
-    if let Some(path) = token_file(config).filter(|path| Tokens::is_open_to_others(path)) {
+    if let Some(path) =
+        config.and_then(Config::token_file).filter(|path| Tokens::is_open_to_others(path))
+    {
         let path = shown(&path);
         warn(format!("{path}: anyone on this machine can read the tokens there; `chmod 600` it"));
     }

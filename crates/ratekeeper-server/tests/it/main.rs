@@ -21,6 +21,7 @@ mod bad_requests;
 mod any_body;
 mod authorize;
 mod serve;
+mod start;
 mod life;
 mod cli;
 mod config;
