@@ -64,12 +64,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         config: config.as_ref(),
         limiter: &limiter,
     };
-    let text = match args.json {
-        true => banner::json(&started).await,
-        false => banner::text(&started).await,
-    };
-    // A server goes on without anyone to read what it says.
-    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    say(&started, args.json).await;
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
     rulebook.watch();
@@ -107,6 +102,12 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         let _ = writeln!(io::stdout(), "{last}");
     }
     Ok(code)
+}
+
+/// Says that it has started; it goes on without anyone to read it.
+async fn say(started: &Started<'_>, json: bool) {
+    let text = if json { banner::json(started).await } else { banner::text(started).await };
+    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
 /// The bounds, once as many files may be open as they need.

@@ -130,7 +130,8 @@ fn files_that_a_config_names_are_opened() {
         ),
         (
             "ca.yaml",
-            "ca.yaml:1:1: store `rediss://127.0.0.1:1/0`: has no certificate to know the server by; give the CA as PEM\n",
+            "ca.yaml:1:1: store `rediss://127.0.0.1:1/0`: has no certificate to know the server by; \
+             give the CA as PEM\n",
         ),
     ];
     for (name, text) in table {
