@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is fine here starts, and what is not does not.
 
-use super::{Failure, plain, store};
+use super::{Failure, listeners, plain, store};
 use crate::admin::Tokens;
 use crate::args::Validate;
 use crate::config::{Config, Fault, Faults, shown};
@@ -50,11 +50,12 @@ pub(super) fn run(args: &Validate) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// With the files that only a server opens: passwords, certificates and tokens.
+/// With what only a server looks at: files with passwords, certificates and tokens, and who reaches administration.
 fn complete(config: Config) -> Result<Config, Faults> {
     let store = store::configured(&config).err();
     let tokens = config.token_file().and_then(|path| Tokens::open(&path).err());
-    let listed: Vec<Fault> = store.into_iter().chain(tokens).collect();
+    let open = listeners::open_admin(&config);
+    let listed: Vec<Fault> = [store, tokens, open].into_iter().flatten().collect();
     if listed.is_empty() { Ok(config) } else { Err(Faults { listed, more: 0 }) }
 }
 

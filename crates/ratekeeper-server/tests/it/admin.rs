@@ -201,10 +201,13 @@ fn administration_is_never_open_to_others() {
         ("a.yaml", "`listen.admin` would let anyone who reaches it administer; set"),
         ("b.yaml", "t:1:1: the token is shorter than 32 bytes"),
     ] {
-        let output = output(&["serve", "--config", &folder.path(file)]);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(error.contains(words), "{error}");
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        let path = folder.path(file);
+        for args in [&["serve", "--config", &path][..], &["validate", &path]] {
+            let output = output(args);
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(error.contains(words), "{error}");
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        }
     }
     let mut command = program::command();
     command.args(["serve", "--listen", "0.0.0.0:0"]);
