@@ -1,17 +1,22 @@
 //! Administration: who may look at a running server, and who may change it.
 //!
 //! Invariant: nobody changes anything without a token, except from this machine where none was set; a page
-//! of another site never does. Every change, and every attempt at one, is a line in the log.
+//! of another site never does. Every change, and every attempt at one, is noted in the log.
 
+mod audit;
+mod follow;
 pub(crate) mod guard;
 mod keys;
 mod token;
 mod why;
 
+pub(crate) use audit::about;
 pub use token::{TOKEN_BYTES_MIN, TokenError, Tokens};
 
 use crate::app::App;
 use crate::door;
+use crate::observe::logs::Sample;
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
@@ -31,6 +36,8 @@ pub struct Admin {
     access: Access,
     /// Counts wrong tokens by address.
     failures: Option<Limiter>,
+    /// What strangers tried.
+    refused: Arc<Sample>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +45,7 @@ enum Access {
     /// Whoever is on this machine: nobody else can reach the listener.
     Local,
     /// Whoever has a token.
-    Tokens(Arc<Tokens>),
+    Tokens(Arc<ArcSwap<Tokens>>),
     /// Nobody: the listener can be reached from elsewhere, and there is no token.
     Closed,
 }
@@ -64,14 +71,15 @@ impl Role {
 impl Admin {
     /// Whoever is on this machine, without a token.
     pub fn local() -> Admin {
-        Admin { access: Access::Local, failures: None }
+        Admin { access: Access::Local, failures: None, refused: Arc::default() }
     }
 
     /// Whoever has one of these tokens.
     pub fn by_token(tokens: Tokens) -> Admin {
         let limiter = Limiter::memory().keys(ADDRESSES_MAX).rule("admin", FAILURES);
         let failures = limiter.ok().map(ratekeeper::limiter::Builder::build);
-        Admin { access: Access::Tokens(Arc::new(tokens)), failures }
+        let access = Access::Tokens(Arc::new(ArcSwap::from_pointee(tokens)));
+        Admin { access, failures, refused: Arc::default() }
     }
 
     /// Behind a listener: by token if there is one, else for this machine alone.
@@ -79,7 +87,7 @@ impl Admin {
         match tokens {
             Some(tokens) => Admin::by_token(tokens),
             None if listener.ip().is_loopback() => Admin::local(),
-            None => Admin { access: Access::Closed, failures: None },
+            None => Admin { access: Access::Closed, ..Admin::local() },
         }
     }
 

@@ -3,12 +3,14 @@
 //! Invariant: this module only says what was written. What it means, and whether it can be done, is
 //! the command's business.
 
+mod connections;
 mod keys;
 mod live;
 mod log;
 
+pub use connections::Connections;
 pub use keys::{ApiKey, ApiKeyNew, Key, Which, Why};
-pub use live::{Remote, Rules, Switch};
+pub use live::{Remote, Rules, Server, Switch};
 pub use log::Log;
 
 use crate::door::COST_MAX;
@@ -160,6 +162,14 @@ pub struct Serve {
     #[arg(long)]
     pub store_allow_eviction: bool,
 
+    /// Connections.
+    #[command(flatten)]
+    pub connections: Connections,
+
+    /// Say where it listens, and by which rules, as one line of JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
+
     /// The log.
     #[command(flatten)]
     pub log: Log,
@@ -194,19 +204,9 @@ pub struct Check {
     #[arg(long)]
     pub peek: bool,
 
-    /// The server to ask
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "RATEKEEPER_URL",
-        hide_env_values = true,
-        default_value = URL_DEFAULT
-    )]
-    pub url: String,
-
-    /// Print the server's answer as it came, in JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Which server.
+    #[command(flatten)]
+    pub server: Server,
 }
 
 /// `ratekeeper init`.

@@ -24,7 +24,7 @@ mod why;
 pub(crate) use explain::text::json as explained;
 
 use crate::args::{ApiKey, Args, Command};
-use crate::config::Faults;
+use crate::config::{Fault, Faults};
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -68,6 +68,12 @@ impl Failure {
 impl From<Faults> for Failure {
     fn from(faults: Faults) -> Failure {
         Failure::Files(faults.lines())
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        Faults::from(fault).into()
     }
 }
 

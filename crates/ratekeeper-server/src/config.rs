@@ -7,7 +7,7 @@
 mod files;
 
 pub use files::SECRET_MAX;
-pub(crate) use files::{Named, bytes, digest, listed};
+pub(crate) use files::{NAME_ANOTHER, Named, bytes, digest, listed};
 
 use ratekeeper::rule::file::{FileErrors, RuleFile, Source};
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,11 @@ impl Config {
         self.folder.join(name)
     }
 
+    /// Where the tokens of administrators are, if it says.
+    pub(crate) fn token_file(&self) -> Option<PathBuf> {
+        self.file.settings.admin_token_file.as_deref().map(|name| self.named(name))
+    }
+
     /// What it says that this version does not serve yet.
     pub fn unserved(&self) -> Vec<&'static str> {
         let settings = &self.file.settings;
@@ -125,6 +130,12 @@ impl Fault {
     pub(crate) fn of(path: &Path, fault: impl Into<String>, repair: impl Into<String>) -> Fault {
         let (fault, repair) = (fault.into(), repair.into());
         Fault { file: shown(path), line: 1, column: 1, fault, repair }
+    }
+
+    /// The same of a text that has both.
+    pub(crate) fn told(path: &Path, text: &str) -> Fault {
+        let (fault, repair) = text.rsplit_once("; ").unwrap_or((text, "correct it"));
+        Fault::of(path, fault, repair)
     }
 }
 

@@ -4,6 +4,7 @@
 //! shaping lets them pass one a second: the tenth is told to wait for nine.
 
 use ratekeeper::limiter::Builder;
+use ratekeeper::rule::{Limits, RuleSpec};
 use ratekeeper::{Algorithm, Limit, LimitBuilder, RuleError};
 use std::time::Duration;
 
@@ -30,16 +31,28 @@ pub fn rules(empty: Builder) -> Result<Builder, RuleError> {
     limits().into_iter().try_fold(empty, |builder, (name, limit)| builder.rule(name, limit))
 }
 
-/// The same rules as a rule file says them.
-pub(crate) const TEXT: &str = "\
-rules:
-  - {id: fixed-window, key: &who {first: [user, api_key, ip]}, limit: 10/10s, algorithm: fixed_window}
-  - {id: sliding-window-log, key: *who, limit: 10/10s, algorithm: sliding_window_log}
-  - {id: sliding-window-counter, key: *who, limit: 10/10s, algorithm: sliding_window_counter}
-  - {id: token-bucket, key: *who, limit: 1/second burst 10}
-  - {id: leaky-bucket, key: *who, limit: 1/second burst 10, algorithm: leaky_bucket}
-  - {id: leaky-bucket-shaping, key: *who, limit: 1/second burst 10, algorithm: leaky_bucket, mode: shaping}
-";
+/// The rules, as sets of rules have them.
+pub(crate) fn specs() -> Vec<RuleSpec> {
+    let each = limits().into_iter().filter_map(|(name, limit)| {
+        let limit = Limit::try_from(limit).ok()?;
+        Some(RuleSpec::new(name, Limits::Same(vec![limit])))
+    });
+    each.collect()
+}
+
+/// The rules, as a rule file says them.
+pub(crate) fn text() -> String {
+    let each = limits().into_iter().filter_map(|(name, limit)| {
+        let limit = Limit::try_from(limit).ok()?;
+        let algorithm = limit.algorithm()?.name();
+        let mode = if limit.is_shaping() { ", mode: shaping" } else { "" };
+        let key = "{first: [user, api_key, ip]}";
+        Some(format!(
+            "  - {{id: {name}, key: {key}, limit: {limit}, algorithm: {algorithm}{mode}}}\n"
+        ))
+    });
+    each.fold("rules:\n".into(), |text, line| text + &line)
+}
 
 #[cfg(test)]
 mod tests {
@@ -51,7 +64,7 @@ mod tests {
     /// Method: compare every rule of the text with the one that is built, by name and limits.
     #[test]
     fn the_text_of_the_demo_says_its_rules() {
-        let read = Limiter::memory().rules(RuleFile::parse(TEXT).unwrap().rules).build();
+        let read = Limiter::memory().rules(RuleFile::parse(&text()).unwrap().rules).build();
         let built = rules(Limiter::memory()).unwrap().build();
         let told = |limiter: &Limiter| {
             let each = limiter.rules();

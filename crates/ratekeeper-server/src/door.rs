@@ -65,14 +65,17 @@ pub fn admin_router(app: App) -> Router {
 }
 
 fn public() -> Router<App> {
-    Router::new()
+    let routes = Router::new()
         .merge(health::routes())
         .route(CHECK_PATH, post(check::check))
         .route(RESERVE_PATH, post(reserve::reserve))
         .route(SETTLE_PATH, post(reserve::settle))
         .route(CANCEL_PATH, post(reserve::cancel))
         .route(RELEASE_PATH, post(reserve::release))
-        .merge(authorize::routes())
+        .merge(authorize::routes());
+    #[cfg(feature = "otel")]
+    let routes = routes.layer(axum::middleware::from_fn(crate::observe::traces::follow));
+    routes
 }
 
 /// Paths of administration, which a guard stands before.

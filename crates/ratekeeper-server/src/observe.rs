@@ -11,6 +11,8 @@ mod metrics;
 mod rules;
 mod sketch;
 mod store;
+#[cfg(feature = "otel")]
+pub mod traces;
 
 pub use metrics::{METRICS, Metric};
 pub(crate) use rules::Counted;
@@ -70,6 +72,8 @@ impl Door {
 struct Asked {
     door: Door,
     since: Cell<Option<Instant>>,
+    #[cfg(feature = "otel")]
+    span: Option<traces::Span>,
 }
 
 tokio::task_local! {
@@ -79,7 +83,13 @@ tokio::task_local! {
 /// Asks the limiter through a door: the decision is counted as that door's, and timed from here until the
 /// limiter has decided; a turn that a request waits for is not part of it.
 pub async fn through<F: Future>(door: Door, asking: F) -> F::Output {
-    ASKED.scope(Asked { door, since: Cell::new(Some(Instant::now())) }, asking).await
+    let asked = Asked {
+        door,
+        since: Cell::new(Some(Instant::now())),
+        #[cfg(feature = "otel")]
+        span: traces::begin(door),
+    };
+    ASKED.scope(asked, asking).await
 }
 
 /// All that is counted. One for a server; the limiter tells it by its [`observer`](Observe::observer).
@@ -140,7 +150,13 @@ impl Observe {
     }
 
     fn note(&self, row: &Arc<Row>, who: Option<u64>, decision: &Decision) {
-        let asked = ASKED.try_with(|asked| (asked.door, asked.since.take()));
+        let asked = ASKED.try_with(|asked| {
+            #[cfg(feature = "otel")]
+            if let Some(span) = &asked.span {
+                span.note(row.id(), who, decision);
+            }
+            (asked.door, asked.since.take())
+        });
         let (door, since) = asked.unwrap_or((Door::Other, None));
         if let Some(since) = since {
             self.decision_seconds.record(since.elapsed());

@@ -8,17 +8,18 @@ pub(crate) mod crowd;
 mod stream;
 mod work;
 
+use crate::observe::logs::Sample;
 use axum::Router;
 use connection::serve;
 use crowd::Crowd;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Most bytes of a request's line and header fields. Beyond it: 431, and the connection ends.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
@@ -93,7 +94,7 @@ pub async fn run(
     // The set counts the connections, ends them with itself, and reports each that has ended.
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
-    let mut healthy = true;
+    let (mut healthy, failures, started) = (true, Sample::default(), Instant::now());
     let mut crowd = Crowd::new(bounds.per_address);
     loop {
         tokio::select! {
@@ -112,9 +113,11 @@ pub async fn run(
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
                     // Once for each spell: at the limit of open files it fails twenty times a second.
-                    if std::mem::take(&mut healthy) {
-                        let text = "cannot accept connections, trying on";
-                        let _ = writeln!(io::stderr(), "warning: {text}: {error}; raise `ulimit -n`");
+                    if std::mem::take(&mut healthy)
+                        && let Some(left_out) = failures.take(started.elapsed())
+                    {
+                        let text = "cannot accept connections, trying on; raise `ulimit -n`";
+                        tracing::warn!(%error, left_out, "{text}");
                     }
                     sleep(ACCEPT_PAUSE).await;
                 }

@@ -3,13 +3,14 @@
 //! Invariant: whoever passes has the role that the call needs. Browsers pass only from pages of this server,
 //! and, where there is no token, only by a name of this machine, so that no other site can lead them here.
 
+use super::audit::Audit;
 use super::{Access, Admin, Role};
 use crate::app::App;
-use crate::observe::logs::plain;
 use crate::problem::Problem;
 use crate::reload::Author;
 use crate::serve::crowd::network;
-use axum::extract::{Request, State};
+use axum::RequestExt;
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -27,21 +28,39 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     let peer = request.extensions().get::<Peer>().map(|Peer(peer)| *peer);
     let needs = needed(&method, &path);
     let role = app.admin.role(request.headers(), peer, needs);
-    let who = role.as_ref().map_or("nobody", |role| role.name());
-    let changes = needs == Role::Write;
-    let mut audit = changes.then(|| Audit { method, path, who, peer, status: None });
-    let response = match role {
-        Ok(role) => {
-            let from = peer.map_or_else(|| "?".into(), |peer| peer.to_string());
-            request.extensions_mut().insert(Author(format!("{} from {from}", role.name())));
-            next.run(request).await
+    let named = role.as_ref().ok().map(|role| role.name());
+    let audit = match needs {
+        Role::Read => None,
+        Role::Write => {
+            let mut audit = Audit::new(&app, method, path);
+            (audit.role, audit.peer) = (named, peer);
+            audit.rule = named_in_path(&mut request).await;
+            Some(audit)
         }
-        Err(refused) => refused.into_response(),
     };
-    if let Some(audit) = &mut audit {
-        audit.status = Some(response.status().as_u16());
+    let call = async move {
+        let response = match role {
+            Ok(role) => {
+                let from = peer.map_or_else(|| "?".into(), |peer| peer.to_string());
+                request.extensions_mut().insert(Author(format!("{} from {from}", role.name())));
+                next.run(request).await
+            }
+            Err(refused) => refused.into_response(),
+        };
+        let status = response.status().as_u16();
+        (response, status)
+    };
+    match audit {
+        Some(audit) => audit.over(call).await,
+        None => call.await.0,
     }
-    response
+}
+
+/// The rule that the path names, if it names one.
+async fn named_in_path(request: &mut Request) -> Option<String> {
+    let found = request.extract_parts::<RawPathParams>().await.ok()?;
+    let rule = found.iter().find(|(name, _)| ["id", "rule"].contains(name));
+    rule.map(|(_, rule)| rule.to_owned())
 }
 
 /// Which role a call needs.
@@ -49,25 +68,6 @@ fn needed(method: &Method, path: &str) -> Role {
     let asks = *method == Method::POST && LOOKS.contains(&path);
     let looks = asks || [Method::GET, Method::HEAD].contains(method);
     if looks { Role::Read } else { Role::Write }
-}
-
-/// A call that changes something, or tries to: a line in the log when it is over, also where nobody waits
-/// for the answer any more.
-struct Audit {
-    method: Method,
-    path: String,
-    who: &'static str,
-    peer: Option<IpAddr>,
-    /// What was answered; none if who asked has gone before.
-    status: Option<u16>,
-}
-
-impl Drop for Audit {
-    fn drop(&mut self) {
-        let (method, path, role) = (self.method.as_str(), plain(&self.path), self.who);
-        let (from, status) = (self.peer.map(|peer| peer.to_string()), self.status);
-        tracing::info!(method, path, role, from, status, "administration");
-    }
 }
 
 /// Why somebody does not pass.
@@ -139,7 +139,7 @@ impl Admin {
                                   `--token-file`";
                     return Err(Refused::Unknown(detail));
                 };
-                let Some(role) = tokens.role(given) else {
+                let Some(role) = tokens.load().role(given) else {
                     return Err(match self.has_failed_too_often(&address) {
                         true => Refused::TooMany,
                         false => Refused::Unknown("the token is unknown; send one of the file's"),

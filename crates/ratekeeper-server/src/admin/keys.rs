@@ -2,6 +2,7 @@
 //!
 //! Invariant: the key is the very one that a request of that caller meets; looking charges nothing.
 
+use super::about;
 use crate::app::App;
 use crate::door::{Outcome, PARTS_MAX, json};
 use crate::problem::{Problem, quoted};
@@ -42,7 +43,7 @@ struct Left<'a> {
     /// The limits as rule files have them.
     limits: Vec<String>,
     source: &'static str,
-    /// What its log holds, where that was asked for; null if the rule has none.
+    /// What its log holds, where that was asked for; null if the rule has none, or the store is away.
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<Option<Vec<Entry>>>,
 }
@@ -69,7 +70,13 @@ pub(super) async fn peek(
     let asked = Asked::read(query.as_deref().unwrap_or_default())?;
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.peek(&key).await;
-    let entries = asked.entries.then(|| rule.entries(&key).map(newest));
+    let entries = match asked.entries {
+        true => {
+            let entries = rule.entries(&key, ENTRIES_MAX).await;
+            Some(entries.map(|all| all.into_iter().map(Entry::from).collect()))
+        }
+        false => None,
+    };
     asked.answer(&rule, &left, entries)
 }
 
@@ -79,14 +86,11 @@ pub(super) async fn reset(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(query.as_deref().unwrap_or_default())?;
+    let parts: Vec<&str> = asked.key.iter().map(|part| &**part).collect();
+    about(&app.limiter, &asked.rule, &parts);
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.reset(&key).await;
     asked.answer(&rule, &left, None)
-}
-
-fn newest(entries: Vec<LogEntry>) -> Vec<Entry> {
-    let more = entries.len().saturating_sub(ENTRIES_MAX);
-    entries.into_iter().skip(more).map(Entry::from).collect()
 }
 
 impl Asked {

@@ -4,7 +4,11 @@
 //! shown nowhere.
 
 use super::Role;
+use crate::config::{Fault, NAME_ANOTHER, SECRET_MAX, bytes};
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use subtle::ConstantTimeEq;
 
 /// Shortest token, in bytes.
@@ -13,7 +17,11 @@ pub const TOKEN_BYTES_MIN: usize = 32;
 /// Most tokens of a file.
 const TOKENS_MAX: usize = 100;
 
+/// What lets anyone on this machine read a file.
+const OTHERS_READ: u32 = 0o004;
+
 /// The tokens of administrators.
+#[derive(PartialEq, Eq)]
 pub struct Tokens(Vec<(Role, Vec<u8>)>);
 
 /// What is wrong with a file of tokens.
@@ -32,6 +40,23 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 impl Tokens {
+    /// Reads those of a file.
+    pub fn open(path: &Path) -> Result<Tokens, Fault> {
+        let unreadable = |error| Fault::of(path, format!("cannot be read: {error}"), NAME_ANOTHER);
+        let bytes = bytes(path, SECRET_MAX).map_err(unreadable)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Fault::of(path, "is not text", "write tokens in ASCII"))?;
+        Tokens::read(&text).map_err(|TokenError { line, fault }| {
+            let line = u32::try_from(line).unwrap_or(u32::MAX);
+            Fault { line, ..Fault::told(path, &fault) }
+        })
+    }
+
+    /// Whether anyone on this machine can read the file.
+    pub(crate) fn is_open_to_others(path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| found.permissions().mode() & OTHERS_READ != 0)
+    }
+
     /// Reads a token on each line: by itself, or after `read` or `write`. Lines that begin with `#` are for
     /// people.
     pub fn read(text: &str) -> Result<Tokens, TokenError> {

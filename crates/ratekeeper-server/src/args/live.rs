@@ -29,9 +29,9 @@ Examples:
   ratekeeper switch list
   ratekeeper switch clear api";
 
-/// Which server, and as whom.
+/// Which server, and how its answer is told.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Remote {
+pub struct Server {
     /// The server to ask
     #[arg(
         long,
@@ -42,13 +42,21 @@ pub struct Remote {
     )]
     pub url: String,
 
-    /// A file with the token of administrators, where the server asks for one
-    #[arg(long, value_name = "FILE", env = "RATEKEEPER_TOKEN_FILE", hide_env_values = true)]
-    pub token_file: Option<PathBuf>,
-
     /// Print the server's answer as it came, in JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Which server, and as whom.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Remote {
+    /// Which server.
+    #[command(flatten)]
+    pub server: Server,
+
+    /// A file with the token of administrators, where the server asks for one
+    #[arg(long, value_name = "FILE", env = "RATEKEEPER_TOKEN_FILE", hide_env_values = true)]
+    pub token_file: Option<PathBuf>,
 }
 
 /// `ratekeeper rules`.

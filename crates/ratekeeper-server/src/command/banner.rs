@@ -16,8 +16,7 @@ use crate::door::CHECK_PATH;
 pub(super) use attempt::SOMEBODY;
 
 use attempt::Attempt;
-use ratekeeper::rule::{Limits, RuleSpec};
-use ratekeeper::{Limit, Limiter};
+use ratekeeper::Limiter;
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -31,22 +30,50 @@ pub(super) struct Started<'a> {
     pub(super) limiter: &'a Limiter,
 }
 
+/// The same for programs, as one line.
+pub(super) async fn json(started: &Started<'_>) -> String {
+    let Started { address, admin, store, config, limiter } = started;
+    let specs = config.map_or_else(demo::specs, |config| config.file.rules.rules.clone());
+    let tiers = config.map_or(&[][..], |config| &config.file.rules.tiers);
+    let rules = specs.iter().take(rules::RULES_SHOWN).map(|rule| {
+        let limits = rules::limits(rule, tiers);
+        serde_json::json!({ "id": rule.id, "limits": limits })
+    });
+    let said = serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "listen": {
+            "api": format!("http://{address}"),
+            "admin": admin.map(|admin| format!("http://{admin}")),
+        },
+        "store": store.to_string(),
+        "config": config.map(|config| shown(&config.path)),
+        "rules": rules.collect::<Vec<_>>(),
+        "more_rules": specs.len().saturating_sub(rules::RULES_SHOWN),
+        "try": attempt(*config, limiter).await,
+    });
+    format!("{said}\n")
+}
+
+/// Something to try.
+async fn attempt(config: Option<&Config>, limiter: &Limiter) -> Attempt {
+    match config {
+        Some(config) => attempt::find(limiter, &config.file.rules.rules).await,
+        None => Attempt::key("token-bucket", "alice"),
+    }
+}
+
 /// All that is said of it.
 pub(super) async fn text(started: &Started<'_>) -> String {
     let Started { address, admin, store, config, limiter } = started;
     let version = env!("CARGO_PKG_VERSION");
-    let (title, lines, attempt) = match config {
+    let (title, lines) = match config {
         Some(config) => {
-            let set = &config.file.rules;
             let title = format!("the rules of {}", plain(&shown(&config.path)));
-            (title, rules::lines(set), attempt::find(limiter, &set.rules).await)
+            (title, rules::lines(&config.file.rules))
         }
-        None => {
-            let title = "no config was given, so these are the demo rules".to_owned();
-            let attempt = Attempt::key("token-bucket", "alice");
-            (title, demo_lines(), attempt)
-        }
+        None => ("no config was given, so these are the demo rules".to_owned(), demo_lines()),
     };
+    let attempt = attempt(*config, limiter).await;
     let mut out = String::new();
     // Text in memory takes whatever is written.
     let _ = writeln!(out, "ratekeeper {version}: {title}\n");
@@ -72,10 +99,9 @@ pub(super) async fn text(started: &Started<'_>) -> String {
 }
 
 fn demo_lines() -> Vec<String> {
-    let each = demo::limits().into_iter().filter_map(|(name, limit)| {
-        let limit = Limit::try_from(limit).ok()?;
-        let spec = RuleSpec::new(name, Limits::Same(vec![limit]));
-        Some(format!("{name:<24}{:<20} {}", limit.to_string(), rules::manner(&spec)))
+    let each = demo::specs().into_iter().map(|rule| {
+        let limits = rules::limits(&rule, &[]).join(", ");
+        format!("{:<24}{limits:<20} {}", rule.id, rules::manner(&rule))
     });
     each.collect()
 }

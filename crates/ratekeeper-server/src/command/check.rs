@@ -21,9 +21,10 @@ pub(super) fn run(args: &Check) -> Result<ExitCode, Failure> {
     let question = serde_json::to_string(&question)
         .map_err(|error| Failure::new(format!("the question cannot be written: {error}")))?;
     let build = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let answer = runtime(build)?.block_on(ask::ask(&args.url, question))?;
-    let decision: Decision = serde_json::from_str(&answer).map_err(|_| ask::stranger(&args.url))?;
-    let text = if args.json { answer } else { plain(&decision.sentence(&args.rule, cost)) };
+    let answer = runtime(build)?.block_on(ask::ask(&args.server.url, question))?;
+    let decision: Decision =
+        serde_json::from_str(&answer).map_err(|_| ask::stranger(&args.server.url))?;
+    let text = if args.server.json { answer } else { plain(&decision.sentence(&args.rule, cost)) };
     // Whoever closed stdout has the exit code.
     let _ = writeln!(io::stdout(), "{}", text.trim_end());
     Ok(ExitCode::from(u8::from(!decision.allowed)))

@@ -7,12 +7,12 @@ use super::Failure;
 use crate::admin::{Admin, Tokens};
 use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
-use crate::config::{Config, shown};
+use crate::config::{Config, Fault};
 use crate::door;
 use crate::life::Phase;
 use crate::serve::{self, Bounds};
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use tokio::net::TcpListener;
 
 /// Listeners that are open.
@@ -34,21 +34,18 @@ impl Listeners {
         tokens: Option<Tokens>,
     ) -> Result<Listeners, Failure> {
         let said = config.map(|config| &config.file.settings.listen);
+        let admin = said.and_then(|said| said.admin.as_deref());
+        if let Some(fault) = config.and_then(open_admin) {
+            return Err(fault.into());
+        }
         let api = said.and_then(|said| said.api.as_deref());
         let (api, address) = bind(args.listen.as_deref().or(api).unwrap_or(LISTEN_DEFAULT)).await?;
-        let admin = match said.and_then(|said| said.admin.as_deref()) {
+        let admin = match admin {
             Some(listen) => Some(bind(listen).await?),
             None => None,
         };
         let behind = admin.as_ref().map_or(address, |(_, own)| *own);
-        let access = Admin::behind(behind, tokens);
-        if let (Some(config), true, true) = (config, admin.is_some(), access.is_closed()) {
-            let path = shown(&config.path);
-            let fault = "would let anyone who reaches it administer";
-            let repair = "set `admin.token_file`, or listen on 127.0.0.1";
-            return Err(Failure::new(format!("{path}: `listen.admin` {fault}; {repair}")));
-        }
-        Ok(Listeners { api, address, admin, access })
+        Ok(Listeners { api, address, admin, access: Admin::behind(behind, tokens) })
     }
 
     /// Serves until the life of the app is at its end.
@@ -73,6 +70,17 @@ impl Listeners {
             }
         }
     }
+}
+
+/// What is wrong with administration that others reach without a token: known before anything listens.
+pub(super) fn open_admin(config: &Config) -> Option<Fault> {
+    let listen = config.file.settings.listen.admin.as_deref();
+    // What cannot be found cannot be listened on, either, and is told then.
+    let mut found = listen.filter(|_| config.token_file().is_none())?.to_socket_addrs().ok()?;
+    let fault = "`listen.admin` would let anyone who reaches it administer";
+    let repair = "set `admin.token_file`, or listen on 127.0.0.1";
+    let is_open = found.any(|address| !address.ip().is_loopback());
+    is_open.then(|| Fault::of(&config.path, fault, repair))
 }
 
 /// A listener, and the address that it has.

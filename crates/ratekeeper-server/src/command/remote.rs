@@ -24,17 +24,17 @@ pub(super) fn call(remote: &Remote, call: Call) -> Result<String, Failure> {
     });
     let call = Call { token: token.transpose()?, ..call };
     let build = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime(build)?.block_on(ask::call(&remote.url, call, ask::ADMIN_TIMEOUT))
+    runtime(build)?.block_on(ask::call(&remote.server.url, call, ask::ADMIN_TIMEOUT))
 }
 
 /// An answer, as what it has to be.
 pub(super) fn read<T: DeserializeOwned>(remote: &Remote, answer: &str) -> Result<T, Failure> {
-    serde_json::from_str(answer).map_err(|_| ask::stranger(&remote.url))
+    serde_json::from_str(answer).map_err(|_| ask::stranger(&remote.server.url))
 }
 
 /// Prints an answer as it came, or what `told` makes of it.
 pub(super) fn print(remote: &Remote, answer: &str, told: impl FnOnce() -> String) {
-    let text = if remote.json { answer.to_owned() } else { told() };
+    let text = if remote.server.json { answer.to_owned() } else { told() };
     // Whoever closed stdout has the exit code.
     let _ = writeln!(io::stdout(), "{}", text.trim_end());
 }

@@ -63,7 +63,7 @@ impl Failure {
 }
 
 fn show(remote: &Remote) -> Result<ExitCode, Failure> {
-    let accept = Some(if remote.json { "application/json" } else { "application/yaml" });
+    let accept = Some(if remote.server.json { "application/json" } else { "application/yaml" });
     let path = RULES_PATH.to_owned();
     let answer = call(remote, Call { path, accept, more: 4 * RULES_MAX, ..Call::default() })?;
     print(remote, &answer, || answer.lines().map(plain).collect::<Vec<_>>().join("\n"));

@@ -10,8 +10,8 @@ use super::store::Store;
 use super::{Failure, runtime};
 use crate::admin::Tokens;
 use crate::app::{App, Parts};
-use crate::args::Serve;
-use crate::config::{Config, SECRET_MAX, bytes, shown};
+use crate::args::{Connections, Serve};
+use crate::config::{Config, shown};
 use crate::life::Phase;
 use crate::memory_file::MemoryFile;
 use crate::observe::{Observe, logs};
@@ -38,9 +38,12 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let read = |path| Config::read(path).or_else(|faults| reload::config(path, faults));
     let mut config = args.config.as_deref().map(read).transpose()?;
     let store = Store::open(args, config.as_ref())?;
-    let tokens = config.as_ref().map(tokens).transpose()?.flatten();
+    let token_file = config.as_ref().and_then(Config::token_file);
+    let tokens = token_file.as_deref().map(Tokens::open).transpose()?;
     let kept = memory_file(&store, config.as_ref())?;
     let log = logs::start(args.log.format, args.log.level);
+    #[cfg(feature = "otel")]
+    let traces = crate::observe::traces::Traces::start().map_err(Failure::new)?;
     let observe = Arc::<Observe>::default();
     let builder = store.builder().observer(observe.observer());
     let opening = Opening::new(config.as_mut(), store.shared()).map_err(Failure::new)?;
@@ -52,8 +55,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     store.check(&limiter, until).await?;
     let rulebook =
         Rulebook::open(opening, &limiter, config.as_ref()).await.map_err(Failure::new)?;
-    let bounds = Bounds::default();
-    raise_files(bounds.connections);
+    let bounds = bounds(args)?;
     let signals = Signals::new()?;
     let listeners = Listeners::open(args, config.as_ref(), tokens).await?;
     let address = listeners.address;
@@ -64,12 +66,13 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         config: config.as_ref(),
         limiter: &limiter,
     };
-    let text = banner::text(&started).await;
-    // A server goes on without anyone to read what it says.
-    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    say(&started, args.json).await;
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
     rulebook.watch();
+    if let Some(path) = token_file {
+        tokio::spawn(listeners.access.clone().follow(path));
+    }
     let app = App::from(Parts {
         admin: listeners.access.clone(),
         rulebook,
@@ -77,7 +80,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         ..Parts::new(limiter, bounds.body)
     });
     let life = app.life.clone();
-    tokio::spawn(signals.lead(life.clone(), bounds.drain));
+    let tells = !args.json;
+    tokio::spawn(signals.lead(life.clone(), bounds.drain, tells));
     if let Some(notify) = Notify::find() {
         tokio::spawn(notify.run(app.clone()));
     }
@@ -91,35 +95,39 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
         let _ = timeout(bounds.drain, kept.finish(held)).await;
     }
+    #[cfg(feature = "otel")]
+    if let Some(traces) = traces.filter(|_| life.phase() < Phase::Cut) {
+        traces.finish().await;
+    }
     drop(log);
-    let _ = writeln!(io::stdout(), "{last}");
+    if tells {
+        let _ = writeln!(io::stdout(), "{last}");
+    }
     Ok(code)
 }
 
-/// Raises the bound of open files as far as it goes.
-fn raise_files(connections: usize) {
-    let wanted = connections as u64 + FILES_BESIDE;
-    match rlimit::increase_nofile_limit(wanted) {
-        Ok(files) if files < wanted => {
-            let text =
-                format!("at most {files} files may be open, so fewer than {connections} callers");
-            let _ =
-                writeln!(io::stderr(), "warning: {text} are served at a time; raise `ulimit -Hn`");
-        }
-        _ => {}
-    }
+/// Says that it has started; it goes on without anyone to read it.
+async fn say(started: &Started<'_>, json: bool) {
+    let text = if json { banner::json(started).await } else { banner::text(started).await };
+    let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
-/// The tokens of administrators, if the config names any.
-fn tokens(config: &Config) -> Result<Option<Tokens>, Failure> {
-    let Some(name) = &config.file.settings.admin_token_file else { return Ok(None) };
-    let path = config.named(name);
-    let wrong = |fault: String| Failure::new(format!("{}:{fault}", shown(&path)));
-    let bytes = bytes(&path, SECRET_MAX)
-        .map_err(|error| wrong(format!("1:1: cannot be read: {error}; name a file that can")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong("1:1: is not text; write tokens in ASCII".into()))?;
-    Tokens::read(&text).map(Some).map_err(|error| wrong(error.to_string()))
+/// The bounds, once as many files may be open as they need.
+fn bounds(args: &Serve) -> Result<Bounds, Failure> {
+    let Connections { all, per_address } = args.connections;
+    let wanted = u64::from(all) + FILES_BESIDE;
+    match rlimit::increase_nofile_limit(wanted) {
+        Ok(files) if files < wanted => {
+            let fault = format!("{all} connections need {wanted} open files, and {files} may be");
+            let fits = files.saturating_sub(FILES_BESIDE).max(1);
+            let repair = format!("raise `ulimit -Hn`, or have fewer with `--connections {fits}`");
+            return Err(Failure::new(format!("{fault}; {repair}")));
+        }
+        // What the system does not tell is found out when it matters.
+        _ => {}
+    }
+    let (connections, per_address) = (all as usize, per_address as usize);
+    Ok(Bounds { connections, per_address, ..Bounds::default() })
 }
 
 /// Where the buckets of a memory store are kept, if anywhere.
@@ -172,10 +180,21 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     }
     // Callers of the check API say by themselves who the user is.
     limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));
+    if cfg!(not(feature = "otel")) && std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some() {
+        let text =
+            "`OTEL_EXPORTER_OTLP_ENDPOINT` is set, and this program was built without traces";
+        warn(format!("{text}; build it with the feature `otel`"));
+    }
     let address = listeners.address;
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";
         warn(format!("{address} {text}"));
+    }
+    if let Some(path) =
+        config.and_then(Config::token_file).filter(|path| Tokens::is_open_to_others(path))
+    {
+        let path = shown(&path);
+        warn(format!("{path}: anyone on this machine can read the tokens there; `chmod 600` it"));
     }
     if listeners.access.is_closed() {
         let text = "administration is closed there, since there is no token";

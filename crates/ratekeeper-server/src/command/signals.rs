@@ -38,12 +38,14 @@ impl Signals {
         Ok(Signals { interrupt, terminate, _hangup })
     }
 
-    /// Leads a server to its end.
-    pub(super) async fn lead(mut self, life: Life, drain: Duration) {
+    /// Leads a server to its end, and tells so, if there are people to tell.
+    pub(super) async fn lead(mut self, life: Life, drain: Duration, tells: bool) {
         let by_hand = self.next().await;
         life.go(Phase::Leaving);
-        let left = Wait(drain);
-        let _ = writeln!(io::stdout(), "stopping: requests under way have {left} to finish");
+        if tells {
+            let left = Wait(drain);
+            let _ = writeln!(io::stdout(), "stopping: requests under way have {left} to finish");
+        }
         let leave = if by_hand { Duration::ZERO } else { LEAVE };
         tokio::select! {
             () = sleep(leave) => {}

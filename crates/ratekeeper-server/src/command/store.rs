@@ -5,7 +5,7 @@
 
 use super::Failure;
 use crate::args::{STORE_DEFAULT, Serve};
-use crate::config::{Config, SECRET_MAX, bytes, shown};
+use crate::config::{Config, Fault, NAME_ANOTHER, SECRET_MAX, bytes};
 use crate::demo;
 use ratekeeper::limiter::Builder;
 use ratekeeper::outage::Class;
@@ -96,12 +96,12 @@ impl fmt::Display for Store {
 }
 
 /// The shared store that a config names, if it names one.
-fn configured(config: &Config) -> Result<Option<RedisConfig>, Failure> {
+pub(super) fn configured(config: &Config) -> Result<Option<RedisConfig>, Fault> {
     let settings = &config.file.settings;
     let file::Store::Url { url, password_file, ca, prefix, deadline } = &settings.store else {
         return Ok(None);
     };
-    let wrong = |error: StoreError| Failure::new(format!("{}: {error}", shown(&config.path)));
+    let wrong = |error: StoreError| Fault::told(&config.path, &error.to_string());
     let mut shared = RedisConfig::new(url).map_err(wrong)?;
     if let Some(name) = password_file {
         shared = shared.password(&password(&config.named(name))?);
@@ -115,20 +115,18 @@ fn configured(config: &Config) -> Result<Option<RedisConfig>, Failure> {
     if let Some(deadline) = deadline {
         shared = shared.deadline(*deadline);
     }
+    shared.check().map_err(wrong)?;
     Ok(Some(shared))
 }
 
 /// A password is what is in a file, without the end of its line.
-fn password(path: &Path) -> Result<String, Failure> {
+fn password(path: &Path) -> Result<String, Fault> {
     let text = String::from_utf8(read(path)?);
-    let text = text.map_err(|_| {
-        Failure::new(format!("{}: is not text; write the password in UTF-8", path.display()))
-    })?;
+    let text = text.map_err(|_| Fault::of(path, "is not text", "write the password in UTF-8"))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    bytes(path, SECRET_MAX).map_err(|error| {
-        Failure::new(format!("{}: cannot be read: {error}; name a file that can", path.display()))
-    })
+fn read(path: &Path) -> Result<Vec<u8>, Fault> {
+    let unreadable = |error| Fault::of(path, format!("cannot be read: {error}"), NAME_ANOTHER);
+    bytes(path, SECRET_MAX).map_err(unreadable)
 }

@@ -2,9 +2,10 @@
 //!
 //! Invariant: what is fine here starts, and what is not does not.
 
-use super::{Failure, plain};
+use super::{Failure, listeners, plain, store};
+use crate::admin::Tokens;
 use crate::args::Validate;
-use crate::config::{Config, Fault, shown};
+use crate::config::{Config, Fault, Faults, shown};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -27,7 +28,7 @@ fn is_zero(number: &usize) -> bool {
 }
 
 pub(super) fn run(args: &Validate) -> Result<ExitCode, Failure> {
-    let read = Config::read(&args.path);
+    let read = Config::read(&args.path).and_then(complete);
     if args.json {
         let verdict = match &read {
             Ok(config) => {
@@ -47,6 +48,15 @@ pub(super) fn run(args: &Validate) -> Result<ExitCode, Failure> {
     let config = read?;
     let _ = writeln!(io::stdout(), "{}: {}, fine", plain(&shown(&args.path)), count(&config));
     Ok(ExitCode::SUCCESS)
+}
+
+/// With what only a server looks at: files with passwords, certificates and tokens, and who reaches administration.
+fn complete(config: Config) -> Result<Config, Faults> {
+    let store = store::configured(&config).err();
+    let tokens = config.token_file().and_then(|path| Tokens::open(&path).err());
+    let open = listeners::open_admin(&config);
+    let listed: Vec<Fault> = [store, tokens, open].into_iter().flatten().collect();
+    if listed.is_empty() { Ok(config) } else { Err(Faults { listed, more: 0 }) }
 }
 
 /// How many there are of what a file can have many of.

@@ -15,6 +15,9 @@ pub(super) use ratekeeper::rule::file::BYTES_MAX;
 /// Most bytes of a file that holds a password or certificates.
 pub const SECRET_MAX: usize = 1024 * 1024;
 
+/// What to do about a file that cannot be read.
+pub(crate) const NAME_ANOTHER: &str = "name a file that can";
+
 /// The rule files that a path leads to, in order of name, and the folder that they are in.
 pub(crate) fn listed(path: &Path) -> Result<(Vec<PathBuf>, PathBuf), Faults> {
     let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
@@ -107,7 +110,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
         ErrorKind::PermissionDenied => {
             ("this process may not read it".into(), "let it, or run as another user")
         }
-        _ => (format!("it cannot be read: {error}"), "name a file that can"),
+        _ => (format!("it cannot be read: {error}"), NAME_ANOTHER),
     };
     Fault::of(path, fault, repair)
 }

@@ -75,7 +75,7 @@ pub fn start(format: Option<Format>, level: Level) -> Option<Writer> {
 
 /// How many of a kind are told in this second, and how many were left out.
 #[derive(Debug, Default)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     second: AtomicU64,
     told: AtomicU64,
     left_out: AtomicU64,
@@ -83,7 +83,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Whether to tell of one more; if so, how many were left out since the last that was told.
-    pub(super) fn take(&self, up: Duration) -> Option<u64> {
+    pub(crate) fn take(&self, up: Duration) -> Option<u64> {
         let second = up.as_secs();
         if self.second.swap(second, Ordering::Relaxed) != second {
             self.told.store(0, Ordering::Relaxed);

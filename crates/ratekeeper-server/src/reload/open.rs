@@ -218,7 +218,7 @@ impl Rulebook {
 /// What the file says, or the demo.
 fn first(config: Option<&Config>, overrides: Vec<serde_json::Value>) -> Draft {
     let source = if config.is_some() { Origin::File } else { Origin::Demo };
-    let demo = || vec![Source { name: super::WHOLE.into(), text: demo::TEXT.into() }];
+    let demo = || vec![Source { name: super::WHOLE.into(), text: demo::text() }];
     Draft {
         source,
         by: None,

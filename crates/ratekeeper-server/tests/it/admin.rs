@@ -177,7 +177,10 @@ fn administration_has_a_listener_of_its_own() {
     assert_eq!(check(server.address, r#"{"rule":"token-bucket","key":"a"}"#).status, 200);
     assert_eq!(check(admin, r#"{"rule":"token-bucket","key":"a"}"#).status, 404);
     assert_eq!(call(admin, RESET, "Host: localhost\r\n").status, 401);
-    let line = server.err.recv_timeout(crate::wire::DEADLINE).expect("changes are noted");
+    let next = || server.err.recv_timeout(crate::wire::DEADLINE).expect("changes are noted");
+    let open = next();
+    assert!(open.ends_with("anyone on this machine can read the tokens there; `chmod 600` it"));
+    let line = next();
     let line: serde_json::Value = serde_json::from_str(&line).expect("the log is JSON");
     assert_eq!(line["message"], "administration");
     let told = [&line["method"], &line["path"], &line["role"], &line["from"]];
@@ -198,10 +201,13 @@ fn administration_is_never_open_to_others() {
         ("a.yaml", "`listen.admin` would let anyone who reaches it administer; set"),
         ("b.yaml", "t:1:1: the token is shorter than 32 bytes"),
     ] {
-        let output = output(&["serve", "--config", &folder.path(file)]);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(error.contains(words), "{error}");
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        let path = folder.path(file);
+        for args in [&["serve", "--config", &path][..], &["validate", &path]] {
+            let output = output(args);
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(error.contains(words), "{error}");
+            assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        }
     }
     let mut command = program::command();
     command.args(["serve", "--listen", "0.0.0.0:0"]);

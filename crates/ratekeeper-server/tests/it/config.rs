@@ -101,7 +101,7 @@ fn the_file_says_where_and_flags_say_otherwise() {
     let far = folder.path("far.yaml");
     let failed = output(&["serve", "--config", &far, "--listen", "127.0.0.1:0"]);
     let error = folder.shown(&String::from_utf8_lossy(&failed.stderr));
-    assert!(error.starts_with("error: none: cannot be read: "), "the password file: {error}");
+    assert!(error.starts_with("none:1:1: cannot be read: "), "the password file: {error}");
     assert_eq!((failed.status.code(), failed.stdout.len()), (Some(2), 0));
 
     let mut command = program::command();

@@ -26,7 +26,7 @@ pub(crate) fn clean(mut command: Command) -> Command {
     for name in ["CONFIG", "LISTEN", "STORE", "URL", "TOKEN_FILE", "LOG_FORMAT", "LOG_LEVEL"] {
         command.env_remove(format!("RATEKEEPER_{name}"));
     }
-    command.stdin(Stdio::null());
+    command.env_remove("OTEL_EXPORTER_OTLP_ENDPOINT").stdin(Stdio::null());
     command
 }
 
@@ -73,6 +73,11 @@ impl Program {
         program.address = address.unwrap_or(program.address);
         (program.banner, program.out) = (banner, Some(out));
         program
+    }
+
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends it a signal, by name.

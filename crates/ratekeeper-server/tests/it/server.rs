@@ -97,7 +97,7 @@ impl Server {
     pub(crate) fn on_one_thread(text: &str) -> Server {
         let file = RuleFile::parse(text).expect("the file is fine");
         let builder = Limiter::from_file(file).expect("its store is memory");
-        Server::on_threads(1, builder, Holds::default(), Bounds::default(), |app| app)
+        Server::on_threads(1, builder, Holds::default(), Bounds::default(), |parts| parts)
     }
 
     fn on_threads(
@@ -105,7 +105,7 @@ impl Server {
         builder: Builder,
         holds: Holds,
         bounds: Bounds,
-        set_up: impl FnOnce(App) -> App,
+        set_up: impl FnOnce(Parts) -> Parts,
     ) -> Server {
         let clock = ManualClock::new();
         let observe = Arc::<Observe>::default();

@@ -96,3 +96,55 @@ fn a_path_that_leads_to_no_rule_file_is_told() {
     std::fs::remove_file(folder.as_path().join("many/0.yaml")).expect("it is there");
     assert_eq!(said(&["validate", &folder.path("many")]).1, 0);
 }
+
+/// Goal: files that a config names for the store and for administrators are opened, too, each fault with its place.
+/// Method: a password file, certificates and tokens that are missing or make no sense; each alone, then as they should
+/// be; and `serve` says the same, although the store is away.
+#[test]
+fn files_that_a_config_names_are_opened() {
+    let rest = "admin: {token_file: t}\nrules: [{id: a, limit: 5/minute}]\n";
+    let store = |text: &str| format!("store: {{url: 'rediss://127.0.0.1:1/0', {text}}}\n{rest}");
+    let folder = Folder::of(&[
+        ("password.yaml", &store("password_file: none")),
+        ("folder.yaml", &store("password_file: folder")),
+        ("ca.yaml", &store("ca: secret")),
+        (
+            "both.yaml",
+            &format!("store: {{url: 'redis://127.0.0.1:1', password_file: none}}\n{rest}"),
+        ),
+        (
+            "fine.yaml",
+            &format!("store: {{url: 'redis://127.0.0.1:1', password_file: secret}}\n{rest}"),
+        ),
+        ("folder/x", ""),
+        ("secret", "open-sesame-4711\n"),
+        ("t", "0000000000000000000000000000000a"),
+    ]);
+    let missing =
+        "none:1:1: cannot be read: No such file or directory (os error 2); name a file that can\n";
+    let table = [
+        ("password.yaml", missing),
+        (
+            "folder.yaml",
+            "folder:1:1: cannot be read: it is not a regular file; name a file that can\n",
+        ),
+        (
+            "ca.yaml",
+            "ca.yaml:1:1: store `rediss://127.0.0.1:1/0`: has no certificate to know the server by; \
+             give the CA as PEM\n",
+        ),
+    ];
+    for (name, text) in table {
+        let path = folder.path(name);
+        for args in [&["validate", &path][..], &["serve", "--config", &path]] {
+            let (told, code) = said(args);
+            assert_eq!((folder.shown(&told), code), (text.to_owned(), 2), "{args:?}");
+        }
+    }
+    folder.write("t", "short");
+    let (told, code) = said(&["validate", &folder.path("both.yaml")]);
+    let short = "t:1:1: the token is shorter than 32 bytes; write a longer one, such as `openssl rand -hex 32` makes\n";
+    assert_eq!((folder.shown(&told), code), (format!("{missing}{short}"), 2));
+    folder.write("t", "0000000000000000000000000000000a");
+    assert_eq!(said(&["validate", &folder.path("fine.yaml")]).1, 0);
+}

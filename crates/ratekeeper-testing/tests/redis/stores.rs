@@ -4,6 +4,7 @@
 
 mod clocks;
 mod ends;
+mod logs;
 mod race;
 mod slots;
 mod suite;

@@ -72,6 +72,11 @@ impl Rule {
         self.call(&key, Action::Peek)
     }
 
+    /// The keyed hash of a key, as an [`Observer`](super::Observer) is told it: for logs, which name nobody.
+    pub fn hash_of(&self, key: impl Key) -> u64 {
+        self.limiter.secret.who(&key).local
+    }
+
     /// Waits until a request of `key` may pass, and charges it then: one unit, or `.cost(n)`.
     ///
     /// Under a shaping limit it takes its place in the line at once, and passes in its turn; the

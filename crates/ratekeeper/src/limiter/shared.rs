@@ -15,13 +15,13 @@ pub(super) use waiting::Stage;
 use super::compile::compile;
 use super::{Asked, Compiled, Inner, OnStoreFailure, charges};
 use crate::decision::{Decision, Source};
-use crate::key::Secret;
+use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::name::PermitId;
-use crate::store::Receipt;
 use crate::store::redis::{
     Again, Ask, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
+use crate::store::{Charge, Receipt};
 use crate::sync::{AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
@@ -243,6 +243,19 @@ impl Inner {
             let took = self.clock.now().saturating_sub(start);
             observer.store_answered(Duration::from_micros(took));
         }
+    }
+
+    /// The entries of a log, as the store has them; `None` while it is away.
+    pub(super) async fn entries_shared(
+        &self,
+        shared: &Shared,
+        charge: Charge<'_>,
+        who: Who,
+        most: usize,
+    ) -> Option<Vec<(u64, u64)>> {
+        let ask = Ask { charge, who: who.shared, patience: 0 };
+        let entries = shared.redis.entries(&ask, most, self.clock.now()).await;
+        entries.inspect_err(|error| self.tell(error)).ok()
     }
 
     /// Tells the observer what is wrong with the store.

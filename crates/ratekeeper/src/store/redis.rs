@@ -12,6 +12,7 @@ mod connect;
 mod error;
 mod former;
 mod link;
+mod logs;
 mod name;
 mod records;
 mod request;

@@ -48,7 +48,7 @@ fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
 }
 
 /// How much, one line for each tier if they differ.
-fn limits(rule: &RuleSpec, tiers: &[Arc<str>]) -> Vec<String> {
+pub(super) fn limits(rule: &RuleSpec, tiers: &[Arc<str>]) -> Vec<String> {
     match &rule.limits {
         Limits::Closed => vec!["closed".into()],
         Limits::Same(limits) => vec![all(limits)],

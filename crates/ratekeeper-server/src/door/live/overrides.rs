@@ -5,6 +5,7 @@
 use super::place::Place;
 use super::refusal::{Refusal, seen};
 use super::rules::{Who, called, done};
+use crate::admin;
 use crate::app::App;
 use crate::door::answer::json;
 use crate::door::body;
@@ -51,6 +52,7 @@ pub(super) async fn put(
     let seen = seen(request.headers())?;
     let body = body::read(request, app.body_timeout).await?;
     let own = read(&body)?;
+    note(&app, &own);
     let draft = move |live: &Release| {
         let rule = own.get("rule").and_then(Value::as_str).map(quoted).unwrap_or_default();
         let (overrides, changed) = with_override(&live.overrides, &own);
@@ -68,6 +70,14 @@ pub(super) async fn put(
         Ok(Draft { overrides, needs_last: sets, ..draft })
     };
     done(&app, place.change(&app, seen, draft).await)
+}
+
+/// Says in the log what it is about.
+fn note(app: &App, own: &Value) {
+    let key = &own["key"];
+    let parts = key.as_array().map_or(std::slice::from_ref(key), Vec::as_slice);
+    let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+    admin::about(&app.limiter, own["rule"].as_str().unwrap_or_default(), &parts);
 }
 
 /// The fields; what they mean, rule files say.

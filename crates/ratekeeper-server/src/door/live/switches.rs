@@ -52,10 +52,16 @@ fn read(text: &str, now: u64) -> Result<Option<Turned>, Problem> {
     }
     // Read twice: once so that unknown and double fields are told by name.
     let fields = ["rollout", "for", "until", "reason"];
-    only(written::parse(text, EXAMPLE)?, fields, EXAMPLE)?;
+    let [_, others @ ..] = only(written::parse(text, EXAMPLE)?, fields, EXAMPLE)?;
     let body: Value = serde_json::from_str(text).unwrap_or_default();
     if body.get("rollout").is_some_and(Value::is_null) {
-        return Ok(None);
+        let other = fields[1..].iter().zip(others).find(|(_, written)| written.is_some());
+        return match other {
+            Some((field, _)) => {
+                Err(bad_field(field, "says nothing of a switch that is turned back; leave it out"))
+            }
+            None => Ok(None),
+        };
     }
     let turned = read_switch(&body, now).map_err(|(field, fault, repair)| {
         let repair = repair.replacen("write", "send", 1);

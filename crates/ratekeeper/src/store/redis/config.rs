@@ -76,6 +76,16 @@ impl RedisConfig {
         RedisConfig { ca: Some(pem.to_vec()), ..self }
     }
 
+    /// Whether it makes sense, as far as can be known without a server: certificates can be read.
+    pub fn check(&self) -> Result<(), StoreError> {
+        #[cfg(feature = "redis-tls")]
+        if self.tls {
+            let roots = super::tls::roots(self);
+            roots.map_err(|fault| StoreError::config(&self.to_string(), &fault))?;
+        }
+        Ok(())
+    }
+
     /// What every name in the store begins with, `rk` unless said: up to 32 letters, digits, `-`, `_`,
     /// `.` or `:`.
     pub fn prefix(self, prefix: &str) -> Result<RedisConfig, StoreError> {

@@ -96,12 +96,22 @@ impl Scripts {
         self.made[number].get_or_init(|| self.make(number, charges, parts))
     }
 
-    fn make(&self, number: usize, charges: bool, parts: usize) -> Script {
+    /// The script that looks at the entries of a log.
+    pub(super) fn entries(&self) -> Script {
+        Script::of(&(self.start() + include_str!("lua/log/entries.lua")))
+    }
+
+    /// What all begin with.
+    fn start(&self) -> String {
         let clock = match self.given_time {
             true => include_str!("lua/clock_given.lua"),
             false => include_str!("lua/clock.lua"),
         };
-        let mut text = String::from(clock) + include_str!("lua/get.lua");
+        String::from(clock) + include_str!("lua/get.lua")
+    }
+
+    fn make(&self, number: usize, charges: bool, parts: usize) -> Script {
+        let mut text = self.start();
         text += match charges {
             true => "local charge, turn = {}, 0\n",
             false => concat!("local back = {}\n", include_str!("lua/settled.lua")),
@@ -130,7 +140,7 @@ fn bare(text: &str) -> String {
 }
 
 impl Script {
-    /// One that stands by itself, on connections of its own.
+    /// One that stands by itself. Its number is that of no parts, which nothing else has.
     pub(super) fn of(text: &str) -> Script {
         let text = bare(text);
         let hash = Hashed::new(&text).get_hash().to_owned();

@@ -63,7 +63,7 @@ fn repair(error: &io::Error) -> &'static str {
 }
 
 /// The certificates by which the server's is known.
-fn roots(config: &RedisConfig) -> Result<RootCertStore, String> {
+pub(super) fn roots(config: &RedisConfig) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     match &config.ca {
         Some(pem) => {

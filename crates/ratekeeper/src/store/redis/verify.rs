@@ -14,6 +14,7 @@ const VERIFY: Duration = Duration::from_secs(3);
 impl Redis {
     /// Connects, and checks how the servers are set up.
     pub(crate) async fn verify(&self) -> Result<(), StoreError> {
+        self.config.check()?;
         let deadline = Instant::now() + VERIFY;
         for link in self.topology.links(deadline).await? {
             let answer = link.call(&::redis::cmd("INFO"), false, deadline).await?;
