@@ -113,8 +113,8 @@ struct Book {
 /// What was last wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LastFault {
-    /// What it is of: `file`, `named_file`, `switch_file`, `state_dir`; of a fleet, `redis` or `switches`; `api` where a
-    /// caller could not wait for it.
+    /// What it is of: `file`, `named_file`, `switch_file`, `state_dir`; of a fleet, `redis` or `switches`; `api`
+    /// where a caller could not wait for it.
     source: &'static str,
     at: String,
     errors: Vec<Fault>,

@@ -15,9 +15,6 @@ use ratekeeper::{Decision, Limiter, Rule};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Longest query, in bytes.
-const QUERY_MAX: usize = 8 * 1024;
-
 /// Most entries of a log that are shown: the newest.
 const ENTRIES_MAX: usize = 1_000;
 
@@ -95,9 +92,6 @@ pub(super) async fn reset(
 
 impl Asked {
     fn read(query: &str) -> Result<Asked, Problem> {
-        if query.len() > QUERY_MAX {
-            return Err(bad(format!("the query is longer than {QUERY_MAX} bytes; {EXAMPLE}")));
-        }
         let mut asked = Asked::default();
         for (name, value) in parse(query.as_bytes()) {
             match &*name {

@@ -70,9 +70,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     warn(&listeners, config.as_ref(), &limiter);
     let held = limiter.clone();
     rulebook.watch();
-    if let Some(path) = token_file {
-        tokio::spawn(listeners.access.clone().follow(path));
-    }
+    token_file.map(|path| tokio::spawn(listeners.access.clone().follow(path)));
     let app = App::from(Parts {
         admin: listeners.access.clone(),
         rulebook,
@@ -82,12 +80,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let life = app.life.clone();
     let tells = !args.json;
     tokio::spawn(signals.lead(life.clone(), bounds.drain, tells));
-    if let Some(notify) = Notify::find() {
-        tokio::spawn(notify.run(app.clone()));
-    }
-    if let Some(kept) = &kept {
-        tokio::spawn(kept.clone().keep(held.clone(), life.clone()));
-    }
+    Notify::find().map(|notify| tokio::spawn(notify.run(app.clone())));
+    kept.clone().map(|kept| tokio::spawn(kept.keep(held.clone(), life.clone())));
     let (last, code) = tokio::select! {
         () = listeners.serve(app, bounds) => ("stopped", ExitCode::SUCCESS),
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),

@@ -148,7 +148,7 @@ fn bad_questions_about_keys_are_told() {
         ("rule=token-bucket&key=a&x=1", 400, "there is no field `x`"),
         ("rule=token-bucket&key=a&entries=1", 400, "`entries` is neither true nor false"),
         (&format!("rule=token-bucket{}", "&key=a".repeat(17)), 400, "more than 16 `key`"),
-        (&format!("rule=token-bucket&key={}", "a".repeat(8_200)), 400, "longer than 8192 bytes"),
+        (&format!("rule=token-bucket&key={}", "a".repeat(8_200)), 414, "longer than 8192 bytes"),
     ] {
         for method in ["GET", "DELETE"] {
             let line = format!("{method} /v1/keys?{query}");

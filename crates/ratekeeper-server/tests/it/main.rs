@@ -21,6 +21,7 @@ mod bad_requests;
 mod any_body;
 mod authorize;
 mod serve;
+mod connections;
 mod http2;
 mod start;
 mod life;

@@ -52,9 +52,10 @@ pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Pr
         let at = error.utf8_error().valid_up_to();
         bad(&format!("byte {at} of the body is not UTF-8; send YAML or JSON in UTF-8"))
     })?;
-    match text.trim_ascii().is_empty() {
-        true => Err(bad("the body is empty; send a rule file, as YAML or JSON")),
-        false => Ok(text),
+    // Nothing at all is a variable that was never set more often than it is a wish for no rules.
+    match text.trim_ascii() {
+        "" | "null" | "~" => Err(bad("the body is empty; send a rule file, as YAML or JSON")),
+        _ => Ok(text),
     }
 }
 
