@@ -68,6 +68,9 @@ pub fn child(plan: Plan) {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("the system gives a runtime");
+    for own in contenders.iter().filter(|own| own.asks != Asks::Hello) {
+        runtime.block_on(own.load(plan, None).fill(CONNECTIONS));
+    }
     for round in 0..=plan.rounds {
         for own in &mut contenders {
             let load = own.load(plan, None);

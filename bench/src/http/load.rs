@@ -49,9 +49,28 @@ impl Load {
         Done { rate: times.len() as f64 / seconds, p50: at(0.5), p99: at(0.99) }
     }
 
+    /// Asks for each key once.
+    pub async fn fill(self, connections: usize) {
+        let tasks: Vec<_> = (0..connections)
+            .map(|number| {
+                tokio::spawn(async move {
+                    let mut stream = connect(self.address).await;
+                    let mut answer = Vec::with_capacity(4096);
+                    for key in (number..self.keys).step_by(connections) {
+                        let request = self.request(key);
+                        stream.write_all(request.as_bytes()).await.expect("the server reads");
+                        read(&mut stream, &mut answer).await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.expect("the load does not panic");
+        }
+    }
+
     async fn connection(self, number: usize, start: Instant, time: Duration) -> Vec<Duration> {
-        let mut stream = TcpStream::connect(self.address).await.expect("the server is there");
-        stream.set_nodelay(true).expect("a socket has that option");
+        let mut stream = connect(self.address).await;
         let (mut times, mut state) = (Vec::new(), number as u64 + 1);
         let mut answer = Vec::with_capacity(4096);
         // Connections take turns, so that they do not all ask at once.
@@ -98,6 +117,12 @@ impl Load {
         answer.starts_with(b"HTTP/1.1 200")
             && (self.asks == Asks::Hello || has(b"\"allowed\":true"))
     }
+}
+
+async fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).await.expect("the server is there");
+    stream.set_nodelay(true).expect("a socket has that option");
+    stream
 }
 
 /// Reads one answer, which says how long its body is.

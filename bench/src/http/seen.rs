@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Connections that ask once and are then idle.
 const IDLE: usize = 10_000;
 
+/// How long they rest before the memory is looked at.
+const REST: Duration = Duration::from_secs(5);
+
 /// The share of decisions that a time is told of.
 const SHARE: f64 = 0.99;
 
@@ -42,6 +45,8 @@ pub fn idle(running: &Running) {
             stream
         })
         .collect();
+    // What is put away is given back a moment later.
+    std::thread::sleep(REST);
     let each = resident(running.process()).saturating_sub(before) as f64 / open.len() as f64;
     println!("\n{IDLE} idle connections, each of which has asked once: {each:.1} KiB each.");
 }

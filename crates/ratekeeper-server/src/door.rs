@@ -19,20 +19,25 @@ mod live;
 pub(crate) use answer::{Answer, Outcome, json};
 pub(crate) use authorize::skipped;
 pub use authorize::{AUTHORIZE_ENVOY_PREFIX, AUTHORIZE_NGINX_PATH, AUTHORIZE_PATH};
-pub use body::{BODY_MAX, DEPTH_MAX};
+pub use body::BODY_MAX;
 pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
 pub use field::COST_MAX;
 pub use live::{OVERRIDES_PATH, RELEASES_PATH, RULES_MAX, RULES_PATH, SWITCHES_PATH};
 pub use question::PARTS_MAX;
-pub use written::ITEMS_MAX;
+pub use written::{DEPTH_MAX, ITEMS_MAX};
 
 use crate::admin;
 use crate::app::App;
 use crate::problem::Problem;
 use axum::Router;
-use axum::http::StatusCode;
+use axum::body::{Bytes, HttpBody};
+use axum::http::{Method, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use ratekeeper::layer::Peer;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
@@ -49,19 +54,67 @@ pub const CANCEL_PATH: &str = "/v1/cancel";
 /// Where a permit is given back.
 pub const RELEASE_PATH: &str = "/v1/release";
 
-/// Every path that the server answers.
-pub fn router(app: App) -> Router {
-    complete(public().merge(admin::routes(&app)), app)
+/// All doors of a listener; a clone is of the same.
+#[derive(Clone)]
+pub struct Doors {
+    router: TowerToHyperService<Router>,
+    /// Where checks are answered without a look at the other paths: most requests are checks. Traces follow the
+    /// long way.
+    checks: Option<App>,
 }
 
-/// Those of a listener that is not for administration.
-pub fn public_router(app: App) -> Router {
-    complete(public(), app)
-}
+impl Doors {
+    /// Every path that the server answers.
+    pub fn all(app: App) -> Doors {
+        let routes = public().merge(admin::routes(&app));
+        let checks = cfg!(not(feature = "otel")).then(|| app.clone());
+        Doors { checks, ..Doors::of(routes, app) }
+    }
 
-/// Those of a listener that is for nothing else.
-pub fn admin_router(app: App) -> Router {
-    complete(admin::routes(&app).merge(health::routes()), app)
+    /// Those of a listener that is not for administration.
+    pub fn public(app: App) -> Doors {
+        let checks = cfg!(not(feature = "otel")).then(|| app.clone());
+        Doors { checks, ..Doors::of(public(), app) }
+    }
+
+    /// Those of a listener that is for nothing else.
+    pub fn admin(app: App) -> Doors {
+        Doors::of(admin::routes(&app).merge(health::routes()), app)
+    }
+
+    fn of(routes: Router<App>, app: App) -> Doors {
+        let routes = routes.fallback(unknown_path).method_not_allowed_fallback(wrong_method);
+        Doors { router: TowerToHyperService::new(routes.with_state(app)), checks: None }
+    }
+
+    /// Answers a request of this peer.
+    pub fn answer<B>(
+        &self,
+        mut request: Request<B>,
+        peer: Option<Peer>,
+    ) -> impl Future<Output = Response> + use<B>
+    where
+        B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,
+    {
+        let is_check = request.method() == Method::POST && request.uri().path() == CHECK_PATH;
+        let answer = match self.checks.as_ref().filter(|_| is_check) {
+            Some(app) => Ok((app.clone(), request)),
+            None => {
+                peer.map(|peer| request.extensions_mut().insert(peer));
+                // In a box, so that checks do not carry its size along.
+                Err(Box::pin(self.router.call(request)))
+            }
+        };
+        async move {
+            match answer {
+                Ok((app, request)) => check::answer(&app, request).await.into_response(),
+                Err(answer) => match answer.await {
+                    Ok(answer) => answer,
+                    Err(never) => match never {},
+                },
+            }
+        }
+    }
 }
 
 fn public() -> Router<App> {
@@ -81,10 +134,6 @@ fn public() -> Router<App> {
 /// Paths of administration, which a guard stands before.
 pub(crate) fn admin_routes() -> Router<App> {
     top::admin_routes().merge(live::admin_routes())
-}
-
-fn complete(routes: Router<App>, app: App) -> Router {
-    routes.fallback(unknown_path).method_not_allowed_fallback(wrong_method).with_state(app)
 }
 
 async fn unknown_path() -> Problem {

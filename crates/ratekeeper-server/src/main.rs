@@ -4,6 +4,7 @@
 use clap::Parser;
 use std::process::ExitCode;
 
+// Without huge pages: clearing one holds a decision up for milliseconds, and connections would share them badly.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -82,14 +82,14 @@ tokio::task_local! {
 
 /// Asks the limiter through a door: the decision is counted as that door's, and timed from here until the
 /// limiter has decided; a turn that a request waits for is not part of it.
-pub async fn through<F: Future>(door: Door, asking: F) -> F::Output {
+pub fn through<F: Future>(door: Door, asking: F) -> impl Future<Output = F::Output> {
     let asked = Asked {
         door,
         since: Cell::new(Some(Instant::now())),
         #[cfg(feature = "otel")]
         span: traces::begin(door),
     };
-    ASKED.scope(asked, asking).await
+    ASKED.scope(asked, asking)
 }
 
 /// All that is counted. One for a server; the limiter tells it by its [`observer`](Observe::observer).

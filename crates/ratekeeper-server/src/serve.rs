@@ -8,8 +8,8 @@ pub(crate) mod crowd;
 mod stream;
 mod work;
 
+use crate::door::Doors;
 use crate::observe::logs::Sample;
-use axum::Router;
 use connection::serve;
 use crowd::Crowd;
 use std::io::{self, ErrorKind};
@@ -80,12 +80,12 @@ impl Default for Bounds {
     }
 }
 
-/// Serves `app` on `listener` until `shutdown`; then stops accepting, lets the requests under way
+/// Serves `doors` on `listener` until `shutdown`; then stops accepting, lets the requests under way
 /// finish within `bounds.drain`, and cuts what is left. `is_many` says whether an address is that of many
 /// callers, such as a proxy's.
 pub async fn run(
     listener: TcpListener,
-    app: Router,
+    doors: Doors,
     bounds: Bounds,
     is_many: impl Fn(IpAddr) -> bool,
     shutdown: impl Future<Output = ()>,
@@ -107,7 +107,7 @@ pub async fn run(
                     if !is_many(peer) && crowd.is_full(peer) {
                         continue;
                     }
-                    let serve = serve(stream, peer, app.clone(), bounds, stopped.clone());
+                    let serve = serve(stream, peer, doors.clone(), bounds, stopped.clone());
                     crowd.enter(connections.spawn(serve).id(), peer);
                 }
                 Err(error) if is_of_the_peer(&error) => {}

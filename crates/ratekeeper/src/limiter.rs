@@ -35,6 +35,8 @@ mod alarm;
 #[cfg(feature = "redis")]
 mod shared;
 
+#[cfg(feature = "tower")]
+pub(crate) use admission::Waits;
 pub use admission::{Admission, Prepared};
 #[cfg(feature = "tower")]
 pub(crate) use admission::{Begun, Later, Way};

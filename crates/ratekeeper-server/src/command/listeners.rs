@@ -8,7 +8,7 @@ use crate::admin::{Admin, Tokens};
 use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::{Config, Fault};
-use crate::door;
+use crate::door::Doors;
 use crate::life::Phase;
 use crate::serve::{self, Bounds};
 use std::io::ErrorKind;
@@ -58,12 +58,11 @@ impl Listeners {
         let is_many = |peer: IpAddr| peer.is_loopback() || limiter.trusts(peer);
         match self.admin {
             None => {
-                let router = door::router(app.clone());
-                serve::run(self.api, router, bounds, is_many, stops()).await;
+                let all = Doors::all(app.clone());
+                serve::run(self.api, all, bounds, is_many, stops()).await;
             }
             Some((admin, _)) => {
-                let (public, own) =
-                    (door::public_router(app.clone()), door::admin_router(app.clone()));
+                let (public, own) = (Doors::public(app.clone()), Doors::admin(app.clone()));
                 let api = serve::run(self.api, public, bounds, is_many, stops());
                 let admin = serve::run(admin, own, bounds, is_many, stops());
                 tokio::join!(api, admin);

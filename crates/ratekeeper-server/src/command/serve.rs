@@ -30,8 +30,13 @@ use tokio::time::timeout;
 const FILES_BESIDE: u64 = 256;
 
 pub(super) fn run(args: &Serve) -> Result<ExitCode, Failure> {
-    let build = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime(build)?.block_on(start(args))
+    // On one core a second thread could only wait for the first.
+    let alone = std::thread::available_parallelism().is_ok_and(|cores| cores.get() == 1);
+    let mut build = match alone {
+        true => tokio::runtime::Builder::new_current_thread(),
+        false => tokio::runtime::Builder::new_multi_thread(),
+    };
+    runtime(build.enable_all().build())?.block_on(start(args))
 }
 
 async fn start(args: &Serve) -> Result<ExitCode, Failure> {

@@ -4,9 +4,8 @@
 
 use crate::admin::guard::{SEC_FETCH_SITE, is_same_site};
 use crate::problem::Problem;
-use axum::body::HttpBody;
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::body::{Bytes, HttpBody};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use ratekeeper::decision::Wait;
 use std::time::Duration;
@@ -15,15 +14,15 @@ use tokio::time::timeout;
 /// Most bytes of a body. Beyond it: 413.
 pub const BODY_MAX: u64 = 64 * 1024;
 
-/// Most arrays and objects within one another. Beyond it: 413.
-pub const DEPTH_MAX: usize = 8;
-
 /// Most bytes of an oversized body that are read, and forgotten, before the answer. Closing on bytes
 /// unread would reset the connection, and many clients would then miss the answer.
 const LINGER_MAX: u64 = 1024 * 1024;
 
 /// The whole body as text.
-pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Problem> {
+pub(super) async fn read<B>(request: Request<B>, pause: Duration) -> Result<String, Problem>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
     let (head, mut body) = request.into_parts();
     let waits = check_headers(&head.headers)?;
     let declared = body.size_hint().lower();
@@ -50,15 +49,10 @@ pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Pr
     if seen > BODY_MAX {
         return Err(too_large());
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         bad(&format!("byte {at} of the body is not UTF-8; send JSON in UTF-8"))
-    })?;
-    if depth(&text) > DEPTH_MAX {
-        let detail = format!("the body nests deeper than {DEPTH_MAX} levels; send a plain object");
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
-    }
-    Ok(text)
+    })
 }
 
 /// Whether whoever sends a body waits to be told so. A body without a declared type is taken for JSON; one of
@@ -88,30 +82,6 @@ fn check_headers(headers: &HeaderMap) -> Result<bool, Problem> {
         return Err(Problem::new(StatusCode::FORBIDDEN, detail));
     }
     Ok(waits)
-}
-
-/// How deep brackets nest, outside of strings. Text that is not JSON gets some figure or other.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b'"' => {
-                while let Some(byte) = bytes.next().filter(|byte| *byte != b'"') {
-                    if byte == b'\\' {
-                        bytes.next();
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    deepest
 }
 
 fn bad(detail: &str) -> Problem {

@@ -4,7 +4,7 @@
 //! bad item charges nothing.
 
 use super::described::Described;
-use super::field::{Place, bad, bad_field, costs, fields, needed, only, short, text};
+use super::field::{COST_MAX, Place, bad, bad_field, costs, fields, needed, only, short, text};
 use super::written::{ITEMS_MAX, Kind, Text, Written, fault};
 use crate::decisions;
 use crate::problem::Problem;
@@ -12,7 +12,9 @@ use axum::http::StatusCode;
 use ratekeeper::limiter::{AskError, Prepared};
 use ratekeeper::request::Rejection;
 use ratekeeper::{Decisions, Limiter, Rejected};
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Most parts of a key. Beyond it: 400.
@@ -61,6 +63,34 @@ impl About<'_> {
 pub(super) enum Asked<'a> {
     One(Question<'a>),
     Batch(Vec<Question<'a>>),
+}
+
+/// A check as most are: a rule, one key, and perhaps a cost.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plain<'a> {
+    #[serde(borrow)]
+    rule: Cow<'a, str>,
+    #[serde(borrow)]
+    key: Cow<'a, str>,
+    #[serde(default = "one")]
+    cost: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// The question of such a check. Whatever is wrong with it, or different, is left to [`understand`].
+pub(super) fn plain<'a>(limiter: &Limiter, text: &'a str) -> Option<Question<'a>> {
+    // An array could be read as these fields, too.
+    let object = text.trim_ascii_start().starts_with('{');
+    let Plain { rule, key, cost } = serde_json::from_str(text).ok().filter(|_| object)?;
+    if key.is_empty() || cost > COST_MAX {
+        return None;
+    }
+    let prepared = limiter.prepare_rule(&rule, &[&key], None, cost).ok()?;
+    Some(Question { prepared, about: About::Key(vec![Text(key)]) })
 }
 
 /// What to check, and in which form to answer.

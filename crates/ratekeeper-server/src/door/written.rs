@@ -14,6 +14,9 @@ use std::fmt;
 /// Most checks of a batch. Beyond it: 413.
 pub const ITEMS_MAX: usize = 64;
 
+/// Most arrays and objects within one another. Beyond it: 413.
+pub const DEPTH_MAX: usize = 8;
+
 /// A value of the body, down to the fields of its objects.
 #[derive(Debug)]
 pub(super) enum Written<'a> {
@@ -77,6 +80,10 @@ pub(super) fn parse<'a>(text: &'a str, example: &str) -> Result<Written<'a>, Pro
         let detail = format!("the body is empty; send JSON such as {example}");
         return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
     }
+    if depth(text) > DEPTH_MAX {
+        let detail = format!("the body nests deeper than {DEPTH_MAX} levels; send a plain object");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
     serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let fault = fault(&error);
@@ -85,6 +92,30 @@ pub(super) fn parse<'a>(text: &'a str, example: &str) -> Result<Written<'a>, Pro
         );
         Problem::new(StatusCode::BAD_REQUEST, detail)
     })
+}
+
+/// How deep brackets nest, outside of strings. Text that is not JSON gets some figure or other.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next().filter(|byte| *byte != b'"') {
+                    if byte == b'\\' {
+                        bytes.next();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// The fault without its place.

@@ -6,16 +6,15 @@
 use super::stream::{Patient, Requests};
 use super::work::{Sent, Work};
 use super::{BUFFER_MAX, Bounds, HEADER_BYTES_MAX, HEADERS_MAX, LINE_MAX};
+use crate::door::Doors;
 use crate::problem::Problem;
-use axum::Router;
 use axum::http::{HeaderValue, StatusCode, Version, header};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
-use hyper::service::{HttpService, Service, service_fn};
+use hyper::service::{HttpService, service_fn};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use ratekeeper::layer::Peer;
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -56,7 +55,7 @@ const LOOKS: u32 = 4;
 pub(super) async fn serve(
     mut stream: TcpStream,
     peer: IpAddr,
-    app: Router,
+    doors: Doors,
     bounds: Bounds,
     mut stopped: watch::Receiver<()>,
 ) {
@@ -68,7 +67,7 @@ pub(super) async fn serve(
     };
     let Some(first) = first else { return };
     let work = Work::default();
-    let answers = answers(app, peer, bounds.request, work.clone());
+    let answers = answers(doors, peer, bounds.request, work.clone());
     let is_two = first == PREFACE;
     let stream = Patient::new(stream, first, &bounds);
     if is_two {
@@ -191,25 +190,21 @@ fn spread(time: Duration) -> Duration {
     time / 1000 * (900 + chance as u32)
 }
 
-/// Answers requests by the router, within the bounds of a request.
+/// Answers requests, within the bounds of a request.
 fn answers(
-    app: Router,
+    doors: Doors,
     peer: IpAddr,
     most: Duration,
     work: Work,
 ) -> impl HttpService<Incoming, ResBody = Sent, Error = Infallible, Future: Send + 'static> + Send {
-    let app = TowerToHyperService::new(app);
     service_fn(move |mut request: Request<Incoming>| {
         let under_way = work.begin();
-        request.extensions_mut().insert(Peer(peer));
-        let answer = judge(&mut request).map(|()| app.call(request));
+        let answer = judge(&mut request).map(|()| doors.answer(request, Some(Peer(peer))));
         async move {
             let answer = match answer {
-                Ok(answer) => match timeout(most, answer).await {
-                    Ok(Ok(answer)) => answer,
-                    Ok(Err(never)) => match never {},
-                    Err(_) => too_slow(most).into_response(),
-                },
+                Ok(answer) => {
+                    timeout(most, answer).await.unwrap_or_else(|_| too_slow(most).into_response())
+                }
                 Err(problem) => problem.into_response(),
             };
             Ok::<Response<Sent>, Infallible>(answer.map(|body| under_way.answer(body)))

@@ -65,7 +65,8 @@ impl Requests {
         loop {
             let quiet = self.work.quiet_since();
             let (deadline, rest) = match (quiet, self.begun(self.work.moves())) {
-                (None, _) => (Instant::now() + self.idle, false),
+                // Whoever polls may not do so again when it is over.
+                (None, _) => (Instant::now() + self.rest.min(self.idle), false),
                 (_, Some((begun, _))) => (begun + self.header, false),
                 (Some(since), None) if self.work.rests() => (since + self.idle, false),
                 (Some(since), None) => (since + self.rest.min(self.idle), true),

@@ -4,11 +4,9 @@ use crate::server::Server;
 use crate::wire::{Reply, check, connect, request, send};
 use axum::body::Body;
 use http_body_util::BodyExt;
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
 use ratekeeper::{Limiter, OnStoreFailure};
 use ratekeeper_server::app::{App, Parts};
-use ratekeeper_server::door;
+use ratekeeper_server::door::Doors;
 use ratekeeper_server::life::Phase;
 use ratekeeper_server::observe::{LISTENERS_MAX, Observe};
 use std::io::{Read, Write};
@@ -108,8 +106,7 @@ fn keys_do_not_show_in_metrics() {
 /// A server in this process, asked without a connection.
 async fn ask_router(app: App, path: &str) -> (u16, String) {
     let request = axum::http::Request::get(path).body(Body::empty()).expect("a path");
-    let answer = TowerToHyperService::new(door::router(app)).call(request).await;
-    let answer = answer.expect("a router always answers");
+    let answer = Doors::all(app).answer(request, None).await;
     let status = answer.status().as_u16();
     let body = answer.into_body().collect().await.expect("a body").to_bytes();
     (status, String::from_utf8(body.to_vec()).expect("text"))

@@ -7,10 +7,11 @@ use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Algorithm, Limit, Limiter, ManualClock};
 use ratekeeper_server::admin::Admin;
 use ratekeeper_server::app::Parts;
+use ratekeeper_server::demo;
+use ratekeeper_server::door::Doors;
 use ratekeeper_server::life::Phase;
 use ratekeeper_server::observe::Observe;
 use ratekeeper_server::serve::{Bounds, run};
-use ratekeeper_server::{demo, door};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{JoinHandle, sleep};
@@ -121,9 +122,9 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let parts = Parts { observe, ..Parts::new(limiter, bounds.body) };
         let life = parts.life.clone();
-        let app = door::router(set_up(parts).into());
+        let doors = Doors::all(set_up(parts).into());
         let thread = std::thread::spawn(move || {
-            runtime.block_on(run(listener, app, bounds, |_| false, async {
+            runtime.block_on(run(listener, doors, bounds, |_| false, async {
                 let _ = stopped.await;
                 life.go(Phase::Stopping);
             }));

@@ -6,7 +6,7 @@
 use super::body::Body;
 use super::seen::Seen;
 use super::{Setup, refuse};
-use crate::limiter::{Admission, Later};
+use crate::limiter::{Admission, Later, Waits};
 use bytes::Bytes;
 use http::{Request, Response};
 use pin_project_lite::pin_project;
@@ -14,9 +14,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
-
-/// Waits for its turn, or for a store elsewhere.
-type Waits = Pin<Box<dyn Future<Output = Admission> + Send>>;
 
 pin_project! {
     /// The answer to a request that went through the layer.
@@ -59,7 +56,7 @@ impl<S: Service<Request<A>>, A> Answer<S, A> {
         request: Request<A>,
         setup: Arc<Setup>,
     ) -> Answer<S, A> {
-        let (waits, called): (Waits, _) = (Box::pin(later.run()), Some((service, request)));
+        let (waits, called) = (later.run(), Some((service, request)));
         Answer { stage: Stage::Waits { waits, called }, setup: Some(setup) }
     }
 }

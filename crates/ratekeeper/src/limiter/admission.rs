@@ -6,11 +6,15 @@
 mod after;
 #[cfg(feature = "redis")]
 mod far;
+mod later;
 mod line;
 mod prepared;
 mod reserve;
 mod unheld;
 
+pub(crate) use later::Later;
+#[cfg(feature = "tower")]
+pub(crate) use later::Waits;
 pub use prepared::Prepared;
 
 use super::hold::Hold;
@@ -21,7 +25,6 @@ use crate::decision::{Decisions, RuleResult};
 use crate::few::Few;
 use crate::request::{Rejected, Request};
 use crate::rule::{FieldForms, KeyKind};
-use line::Line;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -51,14 +54,6 @@ pub(crate) enum Begun {
     Done(Admission),
     /// It takes a while.
     Later(Later),
-}
-
-/// A request that waits for its turn, or for a store elsewhere.
-pub(crate) struct Later {
-    limiter: Arc<Inner>,
-    selected: Selected,
-    sheet: Sheet,
-    way: Way,
 }
 
 /// What is known of a request's answer before it is decided.
@@ -215,23 +210,6 @@ impl Inner {
         let passes = enforced.iter().all(|result| result.is_allowed());
         let rules = rules.into_iter().filter(|_| passes);
         rules.flat_map(|asked| self.take(Few::One(asked), way, true, holds)).collect()
-    }
-}
-
-impl Later {
-    /// The admission, when it is time.
-    pub(crate) async fn run(self) -> Admission {
-        #[cfg(feature = "redis")]
-        if self.limiter.shared.is_some() {
-            return self.run_far().await;
-        }
-        let Later { limiter, selected, sheet, way } = self;
-        let Selected { enforced, shadow, slots, looks, .. } = selected;
-        let (results, hold) = Line::new(&limiter, enforced.into_vec()).await;
-        let mut holds = vec![hold];
-        let shadows = limiter.take_shadows(shadow, &results, way, &mut holds);
-        limiter.observe_shut(&slots, &results, looks);
-        Admission::new(sheet, &slots, results, shadows, holds)
     }
 }
 

@@ -3,7 +3,8 @@
 //! Invariant: what the instance's rules charged is given back if the fleet's refuse. If the instance's own
 //! refuse, the store is not asked: they are there to protect this server.
 
-use super::{Admission, Later, Line, Selected, Sheet, Slot, Way};
+use super::line::Line;
+use super::{Admission, Later, Selected, Sheet, Slot, Way};
 use crate::decision::{Decision, Decisions, RuleResult};
 use crate::few::Few;
 use crate::limiter::hold::{Hold, Reserve};

@@ -56,8 +56,7 @@ impl Prepared {
         let Prepared { limiter, selected, sheet } = self;
         match limiter.begin(selected, sheet, Way::Told) {
             Begun::Done(admission) => admission.decisions,
-            // In a box, so that whoever asks a store in memory does not carry its size along.
-            Begun::Later(later) => Box::pin(later.run()).await.decisions,
+            Begun::Later(later) => later.run().await.decisions,
         }
     }
 }
