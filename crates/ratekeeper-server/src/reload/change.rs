@@ -15,7 +15,7 @@ use tokio::task::JoinError;
 type Made = (Release, Read, Vec<&'static str>);
 
 /// Does what takes long where it holds nobody up.
-async fn aside<T: Send + 'static>(
+pub(super) async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Refused> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {

@@ -3,6 +3,7 @@
 //! Invariants: the number of a release is the fleet's, the same on every server; the newest one wins, also if the
 //! store has lost it; a server that cannot read it says so, once, and keeps its own.
 
+use super::change::aside;
 use super::draft::Draft;
 use super::release::{Origin, Release, Text};
 use super::switches::Switches;
@@ -69,7 +70,8 @@ impl Fleet {
         release: &Release,
         seen: u64,
     ) -> Result<Result<(), u64>, Refused> {
-        let text = serde_json::to_vec(release).unwrap_or_default();
+        let written = release.clone();
+        let text = aside(move || Ok(serde_json::to_vec(&written).unwrap_or_default())).await?;
         let posted = self.board.write(RULES, seen, release.number, &text).await?;
         if posted.is_ok() {
             self.bad.store(0, Ordering::Relaxed);
@@ -174,11 +176,12 @@ impl Rulebook {
         if posted.number == known || posted.number <= live.number && joined {
             return Ok(());
         }
+        let number = posted.number;
         let bad = |faults: Faults| {
-            fleet.bad.store(posted.number, Ordering::Relaxed);
+            fleet.bad.store(number, Ordering::Relaxed);
             self.note("redis", &faults);
         };
-        let found = match ours(&posted) {
+        let found = match aside(move || Ok(ours(&posted))).await? {
             Ok(found) => found,
             Err(text) => {
                 bad(fault("redis", &text, "send the rules again, with `ratekeeper rules apply`"));
@@ -190,7 +193,7 @@ impl Rulebook {
                 |of: &Release| of.sources().into_iter().map(|own| own.text).collect::<Vec<_>>();
             texts(own) == texts(&found) && own.overrides == found.overrides
         };
-        if posted.number == live.number && same(&live) {
+        if number == live.number && same(&live) {
             return Ok(());
         }
         let draft = Draft { source: Origin::Redis, ..Draft::of(&found) };
@@ -201,7 +204,7 @@ impl Rulebook {
                 let release = Release {
                     overrides: found.overrides,
                     at: found.at,
-                    ..self.release(draft, &read, posted.number)
+                    ..self.release(draft, &read, number)
                 };
                 self.settle(release, read).await;
             }
