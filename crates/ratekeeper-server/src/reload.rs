@@ -45,6 +45,7 @@ use desk::Desk;
 use draft::Ground;
 use fleet::Fleet;
 use ratekeeper::Limiter;
+use ratekeeper::rule::RuleSet;
 use release::History;
 use serde::Serialize;
 use state::{Live, State};
@@ -164,6 +165,17 @@ impl Rulebook {
         // There is one from the start.
         let newest = self.book().releases.newest().map(Arc::clone);
         newest.unwrap_or_else(|| Arc::new(open::nothing(&self.limiter)))
+    }
+
+    /// The rules that decide and what to call them, if they are not those of the operator's file, nor the demo's.
+    pub(crate) fn stored(&self) -> Option<(RuleSet, String)> {
+        let live = self.live();
+        if matches!(live.source, Origin::File | Origin::Demo) {
+            return None;
+        }
+        let read = self.ground.read(&Draft::of(&live)).ok()?;
+        let origin = format!("release {}, from {}", live.number, live.source.name());
+        Some((read.file.rules, origin))
     }
 
     /// Releases that are kept, newest first.

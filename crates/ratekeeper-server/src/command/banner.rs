@@ -17,6 +17,7 @@ pub(super) use attempt::SOMEBODY;
 
 use attempt::Attempt;
 use ratekeeper::Limiter;
+use ratekeeper::rule::RuleSet;
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -27,14 +28,25 @@ pub(super) struct Started<'a> {
     pub(super) admin: Option<SocketAddr>,
     pub(super) store: &'a Store,
     pub(super) config: Option<&'a Config>,
+    /// The rules that decide, and where they came from, if not from there.
+    pub(super) stored: Option<(RuleSet, String)>,
     pub(super) limiter: &'a Limiter,
+}
+
+impl Started<'_> {
+    /// The rules that decide, unless they are the demo's.
+    fn set(&self) -> Option<&RuleSet> {
+        let stored = self.stored.as_ref().map(|(set, _)| set);
+        stored.or(self.config.map(|config| &config.file.rules))
+    }
 }
 
 /// The same for programs, as one line.
 pub(super) async fn json(started: &Started<'_>) -> String {
-    let Started { address, admin, store, config, limiter } = started;
-    let specs = config.map_or_else(demo::specs, |config| config.file.rules.rules.clone());
-    let tiers = config.map_or(&[][..], |config| &config.file.rules.tiers);
+    let Started { address, admin, store, config, limiter, .. } = started;
+    let set = started.set();
+    let specs = set.map_or_else(demo::specs, |set| set.rules.clone());
+    let tiers = set.map_or(&[][..], |set| &set.tiers);
     let rules = specs.iter().take(rules::RULES_SHOWN).map(|rule| {
         let limits = rules::limits(rule, tiers);
         serde_json::json!({ "id": rule.id, "limits": limits })
@@ -49,31 +61,30 @@ pub(super) async fn json(started: &Started<'_>) -> String {
         "config": config.map(|config| shown(&config.path)),
         "rules": rules.collect::<Vec<_>>(),
         "more_rules": specs.len().saturating_sub(rules::RULES_SHOWN),
-        "try": attempt(*config, limiter).await,
+        "try": attempt(set, limiter).await,
     });
     format!("{said}\n")
 }
 
 /// Something to try.
-async fn attempt(config: Option<&Config>, limiter: &Limiter) -> Attempt {
-    match config {
-        Some(config) => attempt::find(limiter, &config.file.rules.rules).await,
+async fn attempt(set: Option<&RuleSet>, limiter: &Limiter) -> Attempt {
+    match set {
+        Some(set) => attempt::find(limiter, &set.rules).await,
         None => Attempt::key("token-bucket", "alice"),
     }
 }
 
 /// All that is said of it.
 pub(super) async fn text(started: &Started<'_>) -> String {
-    let Started { address, admin, store, config, limiter } = started;
+    let Started { address, admin, store, config, stored, limiter } = started;
     let version = env!("CARGO_PKG_VERSION");
-    let (title, lines) = match config {
-        Some(config) => {
-            let title = format!("the rules of {}", plain(&shown(&config.path)));
-            (title, rules::lines(&config.file.rules))
-        }
-        None => ("no config was given, so these are the demo rules".to_owned(), demo_lines()),
+    let title = match (stored, config) {
+        (Some((_, origin)), _) => format!("the rules of {}", plain(origin)),
+        (_, Some(config)) => format!("the rules of {}", plain(&shown(&config.path))),
+        _ => "no config was given, so these are the demo rules".to_owned(),
     };
-    let attempt = attempt(*config, limiter).await;
+    let lines = started.set().map_or_else(demo_lines, rules::lines);
+    let attempt = attempt(started.set(), limiter).await;
     let mut out = String::new();
     // Text in memory takes whatever is written.
     let _ = writeln!(out, "ratekeeper {version}: {title}\n");

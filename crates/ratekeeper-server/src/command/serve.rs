@@ -69,6 +69,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         admin: listeners.admin.as_ref().map(|(_, address)| *address),
         store: &store,
         config: config.as_ref(),
+        stored: rulebook.stored(),
         limiter: &limiter,
     };
     say(&started, args.json).await;

@@ -28,6 +28,11 @@ fn releases_overrides_and_switches_survive_a_restart() {
     drop(server);
 
     let server = serve(&folder, "r.yaml");
+    let banner = server.banner.join("\n");
+    assert!(
+        banner.contains("the rules of release 3, from api") && banner.contains("20/day"),
+        "{banner}"
+    );
     assert_eq!(get(server.address, "/v1/releases"), releases);
     assert_eq!(get(server.address, "/v1/switches"), switches);
     assert_eq!((left(server.address, "alice").1, left(server.address, "acme").1), (20, 500));
