@@ -101,7 +101,7 @@ async fn one<A>(
             .serve_connection(stream, answers);
         let rests = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
             Poll::Ready(_) => Poll::Ready(false),
-            Poll::Pending if work.rests() => Poll::Ready(true),
+            Poll::Pending if work.is_over() => Poll::Ready(true),
             Poll::Pending => Poll::Pending,
         });
         tokio::select! {

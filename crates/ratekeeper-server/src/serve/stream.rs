@@ -47,6 +47,7 @@ impl Requests {
 
     /// Notes that something was read; whether it is part of a header that takes too long.
     fn read(&mut self) -> bool {
+        self.work.wake();
         if self.work.quiet_since().is_none() {
             return false;
         }
@@ -147,16 +148,14 @@ impl Read for Patient {
         context: &mut Context<'_>,
         mut into: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.first.is_empty() {
-            let count = self.first.len().min(into.remaining());
-            into.put_slice(&self.first[..count]);
-            self.first.drain(..count);
-            if let Some(requests) = &mut self.requests {
-                requests.read();
+        let read = match self.first.len().min(into.remaining()) {
+            0 => Pin::new(&mut self.stream).poll_read(context, into),
+            count => {
+                into.put_slice(&self.first[..count]);
+                self.first.drain(..count);
+                Poll::Ready(Ok(()))
             }
-            return Poll::Ready(Ok(()));
-        }
-        let read = Pin::new(&mut self.stream).poll_read(context, into);
+        };
         let late = self.requests.as_mut().is_some_and(|requests| match read.is_ready() {
             true => requests.read(),
             false => requests.wait(context),

@@ -40,7 +40,6 @@ impl Work {
     /// A request has come; it is under way until what is returned is dropped.
     pub(super) fn begin(&self) -> UnderWay {
         self.0.under_way.fetch_add(1, Ordering::Relaxed);
-        self.0.rests.store(false, Ordering::Relaxed);
         self.note();
         UnderWay(self.clone())
     }
@@ -57,9 +56,19 @@ impl Work {
         self.0.rests.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing has been under way for a while, and all is sent.
+    /// Notes that something has come.
+    pub(super) fn wake(&self) {
+        self.0.rests.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether nothing has been under way for a while.
     pub(super) fn rests(&self) -> bool {
-        self.0.rests.load(Ordering::Relaxed) && !self.0.stuck.load(Ordering::Relaxed)
+        self.0.rests.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing is lost if the connection is put away: nothing has come, and all is sent.
+    pub(super) fn is_over(&self) -> bool {
+        self.rests() && !self.0.stuck.load(Ordering::Relaxed)
     }
 
     /// Notes whether an answer does not get on.

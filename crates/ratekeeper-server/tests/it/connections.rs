@@ -73,6 +73,14 @@ fn a_connection_that_rests_goes_on() {
         let (first, second) = pieces(cut);
         ask(&[&first, &second]);
     }
+    let server = Server::with(Bounds { rest, header: SHORT, ..Bounds::default() });
+    let mut slow = connect(server.address);
+    slow.write_all(request("GET /livez", "", "").as_bytes()).expect("the connection is open");
+    assert_eq!(read_reply(&mut slow).status, 200);
+    std::thread::sleep(20 * rest);
+    slow.write_all(b"GET /livez HT").expect("the connection is open");
+    assert!(is_ended(&mut slow), "a header after a rest may take as long as any");
+
     let server = Server::with(Bounds { rest, idle: SHORT, ..Bounds::default() });
     let mut events = connect(server.address);
     events.write_all(request("GET /v1/stream", "", "").as_bytes()).expect("the connection is open");
@@ -83,6 +91,29 @@ fn a_connection_that_rests_goes_on() {
         assert!(count > 0, "the stream is cut: {text}");
         text.push_str(&String::from_utf8_lossy(&piece[..count]));
     }
+}
+
+/// Goal: an answer that its peer takes late is taken whole, although nothing else happens meanwhile.
+/// Method: more answers than the system keeps between us; a long rest; then all of them are read.
+#[test]
+fn an_answer_that_is_taken_late_is_whole() {
+    let rest = Duration::from_millis(1);
+    let server = Server::with(Bounds { rest, ..Bounds::default() });
+    let mut stream = connect(server.address);
+    let (ask, last) = (
+        request("GET /openapi.json", "", ""),
+        request("GET /openapi.json", "Connection: close\r\n", ""),
+    );
+    let body = send(server.address, &ask).body;
+    let count = (8 << 20) / body.len();
+    let mut writer = stream.try_clone().expect("a socket can be shared");
+    let asks = ask.repeat(count) + &last;
+    let asking = std::thread::spawn(move || writer.write_all(asks.as_bytes()));
+    std::thread::sleep(SHORT);
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).expect("all answers come");
+    asking.join().expect("no panic").expect("all was asked");
+    assert_eq!(answers.matches(&body).count(), count + 1);
 }
 
 /// Goal: who opens many connections keeps nobody else out, and has room again when some end.
