@@ -66,7 +66,7 @@ impl Rulebook {
             if !seen(live.number) {
                 return Err(Refused::Stale(live.number));
             }
-            let next = (live.number, live.number.saturating_add(1));
+            let next = (live.number, self.next_number());
             let (there, number) =
                 self.fleet.as_ref().map_or(next, |fleet| fleet.numbers(live.number));
             let (book, make) = (Arc::clone(self), Arc::clone(&make));
@@ -106,10 +106,16 @@ impl Rulebook {
         tell(&format!("files that release {} names have changed, and are read again", live.number));
         let release = match &self.fleet {
             Some(_) => (*live).clone(),
-            None => self.release(draft, &read, live.number.saturating_add(1)),
+            None => self.release(draft, &read, self.next_number()),
         };
         self.settle(release, read).await;
         Ok(())
+    }
+
+    /// A number that no release has had, also none that was stored and then not completed.
+    fn next_number(&self) -> u64 {
+        let book = self.book();
+        book.releases.iter().map(|release| release.number).max().unwrap_or(0).saturating_add(1)
     }
 
     /// A draft as the release of this number, and what only a start can do.

@@ -227,7 +227,9 @@ impl Rulebook {
         if fleet.post(&release, there).await?.is_err() || live.number > 0 {
             return Ok(());
         }
-        let (_, read) = self.read(Draft::of(&release)).await?;
+        let (_, mut read) = self.read(Draft::of(&release)).await?;
+        // What others may see of it is not what the operator's file is.
+        (read.digest, read.server) = (None, None);
         self.settle(release, read).await;
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Invariant: a change is taken up only when two readings, some time apart, agree; whatever is missing or unreadable
 //! changes nothing and is told once. What files hold that the live release names is taken up whoever made it.
 
+use super::change::aside;
 use super::draft::{self, Draft};
 use super::release::Origin;
 use super::{Refused, Rulebook, fault, tell};
@@ -132,10 +133,7 @@ impl Rulebook {
             return self.mended("file");
         }
         if self.fleet.is_some() {
-            self.book().file = Some(digest.clone());
-            return tell(
-                "the rule file has changed, and only seeds the rules of the fleet: nothing has changed",
-            );
+            return self.look_at_seed(found, digest).await;
         }
         if found.sources.iter().all(|source| source.text.trim().is_empty()) {
             // Emptied to be written anew, as likely as not.
@@ -144,6 +142,26 @@ impl Rulebook {
             return self.note("file", &fault(&name, "there is nothing in it", repair));
         }
         self.take_up(found.sources.clone()).await;
+    }
+
+    /// Says whether a file makes sense that only seeds the rules of a fleet.
+    async fn look_at_seed(self: &Arc<Self>, found: &Found, digest: &str) {
+        let (book, draft) = (Arc::clone(self), file_draft(found.sources.clone(), Vec::new()));
+        let read = aside(move || {
+            let read = book.ground.read(&draft);
+            read.map(drop).map_err(|(faults, _)| Refused::Faults(faults))
+        });
+        match read.await {
+            Ok(()) => {
+                self.mended("file");
+                self.book().file = Some(digest.to_owned());
+                tell(
+                    "the rule file has changed, and only seeds the rules of the fleet: nothing has changed",
+                );
+            }
+            Err(Refused::Faults(faults)) => self.note("file", &faults),
+            Err(_) => {}
+        }
     }
 
     /// Reads the files again that the live release names, if they are not what they were.
@@ -169,17 +187,8 @@ impl Rulebook {
     }
 
     async fn take_up(self: &Arc<Self>, sources: Vec<Source>) {
-        let draft = move |live: &super::Release| {
-            Ok(Draft {
-                source: Origin::File,
-                by: None,
-                change: "file".into(),
-                sources: sources.clone(),
-                overrides: live.overrides.clone(),
-                trusted: true,
-                needs_last: false,
-            })
-        };
+        let draft =
+            move |live: &super::Release| Ok(file_draft(sources.clone(), live.overrides.clone()));
         match self.change(|_| true, draft).await {
             Ok(accepted) => {
                 self.mended("file");
@@ -195,5 +204,18 @@ impl Rulebook {
             Err(Refused::Faults(faults)) => self.note("file", &faults),
             Err(_) => {}
         }
+    }
+}
+
+/// What the operator's file is to become.
+fn file_draft(sources: Vec<Source>, overrides: Vec<serde_json::Value>) -> Draft {
+    Draft {
+        source: Origin::File,
+        by: None,
+        change: "file".into(),
+        sources,
+        overrides,
+        trusted: true,
+        needs_last: false,
     }
 }

@@ -95,6 +95,8 @@ async fn one<A>(
         let mut connection = http1::Builder::new()
             .header_read_timeout(None)
             .keep_alive(true)
+            // Who closes its side is taken to be gone, and frees its place in a line.
+            .half_close(false)
             .max_headers(HEADERS_MAX)
             .max_header_size(HEADER_BYTES_MAX)
             .max_buf_size(BUFFER_MAX)
@@ -224,13 +226,23 @@ fn judge(request: &mut Request<Incoming>) -> Result<(), Problem> {
         let detail = format!("the request has more than {HEADERS_MAX} header fields; send fewer");
         return Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail));
     }
-    if request.version() == Version::HTTP_2
-        && let Some(host) = request.uri().authority()
+    if let Some(host) = request.uri().authority()
         && let Ok(host) = HeaderValue::from_str(host.as_str())
     {
         request.headers_mut().insert(header::HOST, host);
     }
-    Ok(())
+    let hosts = request.headers().get_all(header::HOST).iter().take(2).count();
+    match hosts {
+        0 if request.version() == Version::HTTP_11 => {
+            let detail = "the request names no host; send the field `Host`";
+            Err(Problem::new(StatusCode::BAD_REQUEST, detail))
+        }
+        0 | 1 => Ok(()),
+        _ => {
+            let detail = "the request names more than one host; send one field `Host`";
+            Err(Problem::new(StatusCode::BAD_REQUEST, detail))
+        }
+    }
 }
 
 fn too_slow(limit: Duration) -> Problem {

@@ -46,7 +46,7 @@ fn without_a_token_only_this_machine_passes() {
         ("Host: evil.example\r\n", 403),
         ("Host: 128.0.0.1\r\n", 403),
         ("Host: [::2]\r\n", 403),
-        ("Host: localhost\r\nHost: localhost\r\n", 403),
+        ("Host: localhost\r\nHost: localhost\r\n", 400),
         ("Host: localhost\r\nOrigin: http://localhost\r\n", 200),
         ("Host: localhost:8080\r\nOrigin: http://localhost:8080\r\n", 200),
         ("Host: localhost:8080\r\nOrigin: http://localhost:8081\r\n", 403),

@@ -106,7 +106,8 @@ fn a_body_that_is_too_large_is_refused_with_413() {
     let reply = check(server.address, &format!("{exact} "));
     assert_eq!((reply.status, &*detail(&reply)), (413, TOO_LARGE));
 
-    let mut chunked = String::from("POST /v1/check HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let mut chunked =
+        String::from("POST /v1/check HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     for _ in 0..20 {
         write!(chunked, "1000\r\n{}\r\n", " ".repeat(4096)).expect("memory");
     }
@@ -115,7 +116,7 @@ fn a_body_that_is_too_large_is_refused_with_413() {
 
     for length in [65_537, u64::MAX - 2] {
         let asks = format!(
-            "POST /v1/check HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
+            "POST /v1/check HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
         );
         let reply = send(server.address, &asks);
         assert_eq!((reply.status, &*detail(&reply)), (413, TOO_LARGE), "{length}");

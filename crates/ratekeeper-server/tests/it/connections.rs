@@ -194,6 +194,22 @@ fn a_request_line_that_is_too_long_is_refused_with_414() {
     assert_eq!((ask(8_192), ask(8_193)), (200, 414));
 }
 
+/// Goal: a request has one host, and that of its target is the one (RFC 9112, 3.2).
+/// Method: none, two, and another in the target than in the field, where the host decides who may look.
+#[test]
+fn a_request_has_one_host() {
+    let server = Server::start();
+    let ask = |target: &str, fields: &str| {
+        let text = format!("GET {target} HTTP/1.1\r\n{fields}\r\n");
+        send(server.address, &text).status
+    };
+    assert_eq!(ask("/livez", "Host: a\r\n"), 200);
+    assert_eq!((ask("/livez", ""), ask("/livez", "Host: a\r\nHost: a\r\n")), (400, 400));
+    assert_eq!(ask("http://example.org/v1/rules", "Host: localhost\r\n"), 403);
+    assert_eq!(ask("http://localhost/v1/rules", "Host: example.org\r\n"), 200);
+    assert_eq!(send(server.address, "GET /livez HTTP/1.0\r\n\r\n").status, 200);
+}
+
 /// Goal: connections beyond the bound wait, and are served when others end.
 /// Method: a bound of two; the third connection's request is answered only after one has ended.
 #[test]

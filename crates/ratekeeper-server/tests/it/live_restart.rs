@@ -75,6 +75,24 @@ fn what_is_damaged_is_set_aside() {
     assert!(fs::exists(folder.path("state/live.damaged")).expect("it can be asked"));
 }
 
+/// Goal: no number is given twice, also where a release was stored and the server ended before it was live.
+/// Method: a release in the folder above the one that is live; the next change.
+#[test]
+fn a_number_is_given_once() {
+    let folder = stored();
+    let server = serve(&folder, "r.yaml");
+    assert_eq!(call(server.address, "PUT /v1/rules", "", &daily(20)).status, 200);
+    drop(server);
+    let release = fs::read_to_string(folder.path("state/releases/2.json")).expect("it is stored");
+    let later = release.replacen("\"number\":2", "\"number\":7", 1);
+    assert_ne!(release, later);
+    folder.write("state/releases/7.json", &later);
+    let server = serve(&folder, "r.yaml");
+    assert_eq!(version(server.address), 2);
+    assert_eq!(call(server.address, "PUT /v1/rules", "", &daily(30)).status, 200);
+    assert_eq!((version(server.address), left(server.address, "alice").1), (8, 30));
+}
+
 /// Goal: a folder that cannot be had is told before the server listens; no password is written into it.
 /// Method: name a file as the folder; then a store with a password, and look at what is kept and shown.
 #[test]
