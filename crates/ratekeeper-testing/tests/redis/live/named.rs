@@ -85,3 +85,33 @@ fn files_that_a_fleet_names_are_each_servers_own() {
         "2"
     );
 }
+
+/// Goal: a rule file that only seeds a fleet is the operator's all the same: what is wrong with it is told until it is
+/// mended, and what it says about the server survives a start with one that cannot be read.
+/// Method: one server alone; a rule that makes no sense, a good one, and one that is cut off at the next start.
+#[test]
+fn a_file_that_seeds_a_fleet_is_the_operators_own() {
+    let redis = Server::start(Kind::Redis);
+    let home = Home::new(&redis.url(), 3);
+    let head = format!("store: \"{}\"\nrules_from: redis\nstate_dir: state\n", redis.url());
+    let write = |rules: &str| fs::write(home.0.join("r.yaml"), format!("{head}{rules}")).unwrap();
+    write(&super::rules(10));
+    let nodes = [home.node()];
+    all_decide(&nodes, "alice", 1, Some(10));
+    let says = |words: &str| {
+        wait_until(&format!("it says {words}"), || {
+            nodes[0].call("GET /v1/rules", "").1.contains(words)
+        });
+    };
+    write("rules: [{id: api, key: user, limit: nonsense}]\n");
+    says("nonsense");
+    write(&super::rules(20));
+    says("\"fault\":null");
+    all_decide(&nodes, "alice", 1, Some(10));
+    drop(nodes);
+
+    write("rules: [{id: api, key: user, limit: 5/d");
+    let nodes = [home.node()];
+    all_decide(&nodes, "alice", 1, Some(10));
+    assert!(nodes[0].call("GET /v1/rules", "").1.contains("\"source\":\"file\""));
+}
