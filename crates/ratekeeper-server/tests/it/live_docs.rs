@@ -24,7 +24,7 @@ fn the_page_on_live_rules_shows_what_the_program_does() {
     let mut server: Option<Program> = None;
     let mut ran = 0;
     for (command, expected) in examples_of(&page, &["ratekeeper ", "sed "]) {
-        let mut shell = shell(&command);
+        let mut shell = shell(&format!("exec {command}"));
         shell.current_dir(folder.as_path());
         if command.contains(" serve") {
             shell.env("RATEKEEPER_LISTEN", "127.0.0.1:0");
