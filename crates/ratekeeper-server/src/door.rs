@@ -66,25 +66,23 @@ pub struct Doors {
 impl Doors {
     /// Every path that the server answers.
     pub fn all(app: App) -> Doors {
-        let routes = public().merge(admin::routes(&app));
-        let checks = cfg!(not(feature = "otel")).then(|| app.clone());
-        Doors { checks, ..Doors::of(routes, app) }
+        Doors::of(public().merge(admin::routes(&app)), app, true)
     }
 
     /// Those of a listener that is not for administration.
     pub fn public(app: App) -> Doors {
-        let checks = cfg!(not(feature = "otel")).then(|| app.clone());
-        Doors { checks, ..Doors::of(public(), app) }
+        Doors::of(public(), app, true)
     }
 
     /// Those of a listener that is for nothing else.
     pub fn admin(app: App) -> Doors {
-        Doors::of(admin::routes(&app).merge(health::routes()), app)
+        Doors::of(admin::routes(&app).merge(health::routes()), app, false)
     }
 
-    fn of(routes: Router<App>, app: App) -> Doors {
+    fn of(routes: Router<App>, app: App, has_checks: bool) -> Doors {
+        let checks = (has_checks && cfg!(not(feature = "otel"))).then(|| app.clone());
         let routes = routes.fallback(unknown_path).method_not_allowed_fallback(wrong_method);
-        Doors { router: TowerToHyperService::new(routes.with_state(app)), checks: None }
+        Doors { router: TowerToHyperService::new(routes.with_state(app)), checks }
     }
 
     /// Answers a request of this peer.

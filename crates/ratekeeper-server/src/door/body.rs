@@ -58,10 +58,6 @@ where
 /// Whether whoever sends a body waits to be told so. A body without a declared type is taken for JSON; one of
 /// another type is not, nor one from a page of another site.
 fn check_headers(headers: &HeaderMap) -> Result<bool, Problem> {
-    let is = |value: &HeaderValue, wanted: &str| {
-        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        essence.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes())
-    };
     let refuse = |detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     let (mut waits, mut browser) = (false, false);
     for (name, value) in headers {
@@ -84,7 +80,13 @@ fn check_headers(headers: &HeaderMap) -> Result<bool, Problem> {
     Ok(waits)
 }
 
-fn bad(detail: &str) -> Problem {
+/// Whether a field says this, whatever it says beside it.
+pub(super) fn is(value: &HeaderValue, wanted: &str) -> bool {
+    let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes())
+}
+
+pub(super) fn bad(detail: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, detail)
 }
 
@@ -93,7 +95,7 @@ fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
-fn stalled(pause: Duration) -> Problem {
+pub(super) fn stalled(pause: Duration) -> Problem {
     let detail = format!("nothing of the body came for {}; send it in one go", Wait(pause));
     Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
 }

@@ -132,16 +132,16 @@ impl Rulebook {
         if is_live && (!asked || self.live().source == Origin::File) {
             return self.mended("file");
         }
-        if self.fleet.is_some() {
-            return self.look_at_seed(found, digest).await;
-        }
         if found.sources.iter().all(|source| source.text.trim().is_empty()) {
             // Emptied to be written anew, as likely as not.
             let repair = "write `rules: []` if there are to be none";
             let name = self.ground.path.as_deref().map(shown).unwrap_or_default();
             return self.note("file", &fault(&name, "there is nothing in it", repair));
         }
-        self.take_up(found.sources.clone()).await;
+        match self.fleet {
+            Some(_) => self.look_at_seed(found, digest).await,
+            None => self.take_up(found.sources.clone()).await,
+        }
     }
 
     /// Says whether a file makes sense that only seeds the rules of a fleet.

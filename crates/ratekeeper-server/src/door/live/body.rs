@@ -2,12 +2,12 @@
 //!
 //! Invariant: never more than [`RULES_MAX`] bytes are kept, whatever was declared.
 
+use crate::door::body::{bad, is, stalled};
 use crate::problem::Problem;
 use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::BodyExt;
-use ratekeeper::decision::Wait;
 use ratekeeper::rule::file::BYTES_MAX;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -36,11 +36,7 @@ pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Pr
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break,
             Ok(Some(Err(_))) => return Err(bad("the body broke off; send the whole of it")),
-            Err(_) => {
-                let detail =
-                    format!("nothing of the body came for {}; send it in one go", Wait(pause));
-                return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail));
-            }
+            Err(_) => return Err(stalled(pause)),
         };
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > RULES_MAX {
@@ -60,10 +56,6 @@ pub(super) async fn read(request: Request, pause: Duration) -> Result<String, Pr
 }
 
 fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
-    let is = |value: &HeaderValue, wanted: &str| {
-        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        essence.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes())
-    };
     let refuse = |detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     let known = |value: &HeaderValue| KINDS.iter().any(|kind| is(value, kind));
     if !headers.get_all(header::CONTENT_TYPE).iter().all(known) {
@@ -75,8 +67,4 @@ fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
         return refuse("the body is encoded; send it plain, without `Content-Encoding`");
     }
     Ok(())
-}
-
-fn bad(detail: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, detail)
 }
