@@ -14,6 +14,7 @@ pub mod demo;
 pub mod decisions;
 pub mod life;
 pub mod memory_file;
+pub mod tls;
 pub mod serve;
 pub mod reload;
 pub mod door;
