@@ -18,7 +18,6 @@ const KEPT_FOR: Duration = Duration::from_secs(4);
 const KEPT_MAX: usize = 1024;
 
 /// Connections that are kept, each in the box in which it goes from hand to hand.
-#[expect(clippy::vec_box, reason = "a connection is large, and moves often")]
 type Kept = Vec<Box<Link>>;
 
 pub(super) struct Pool {
