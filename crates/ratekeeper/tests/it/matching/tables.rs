@@ -11,8 +11,10 @@ const PATTERN: &str = r"(/(a|B|a;|%2C|\*|\*\*)){1,5}/?|/";
 const PATH: &str = r"(/(a|b|A|B|a;b|;|;a|,|c)){1,6}/?|/|\*";
 
 fn patterns() -> impl Strategy<Value = Vec<PathPattern>> {
-    let parsed = |texts: Vec<String>| texts.iter().filter_map(|text| PathPattern::parse(text).ok());
-    prop::collection::vec(PATTERN, 0..12).prop_map(move |texts| parsed(texts).collect())
+    let parsed = |texts: Vec<String>| -> Vec<PathPattern> {
+        texts.iter().filter_map(|text| PathPattern::parse(text).ok()).collect()
+    };
+    prop::collection::vec(PATTERN, 0..12).prop_map(parsed)
 }
 
 proptest! {

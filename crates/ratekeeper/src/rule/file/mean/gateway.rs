@@ -93,8 +93,9 @@ impl Reader<'_> {
         let auth = route.get("auth").and_then(|node| {
             let auth = self.word(node, "auth", &shape::AUTH)?;
             if auth > 0 && !known.verifies {
-                let fault = "nobody can be verified, since there is no way to be";
-                let repair = "add `api_key` or `jwt` to `identity`, or write `auth: none`";
+                let fault =
+                    "nobody can be verified, since `identity` has neither `api_key` nor `jwt`";
+                let repair = "add one of them, or write `auth: none`";
                 self.fault(node.at, fault, repair);
             }
             Some([Auth::None, Auth::Optional, Auth::Required][auth])
@@ -137,6 +138,9 @@ impl Reader<'_> {
         let text = self.text(node, "health")?;
         let like = "write one such as `/healthz`";
         match CanonicalPath::new(text) {
+            Err(_) if !text.starts_with('/') => {
+                self.fault(node.at, "`health` does not begin with `/`", like);
+            }
             Err(error) => {
                 self.passed_on(node.at, &format!("`health` {}", error.fault()), like);
             }
