@@ -5,10 +5,14 @@
 
 use super::process::Running;
 use super::upstream::{Asked, FILL, SMALL};
+use crate::stand::processor_time;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+/// How much longer than planned all may take, before a server counts as stuck.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Room for what is read at once.
 const ROOM: usize = 256 * 1024;
@@ -36,10 +40,17 @@ pub struct Done {
     pub cost: f64,
     /// The share of its core that the server used, of 1.
     pub busy: f64,
+    /// The share of theirs that load and upstream used.
+    pub load: f64,
 }
 
 impl Load {
     pub async fn run(self, server: &Running) -> Done {
+        let done = tokio::time::timeout(self.time + PATIENCE, self.all(server)).await;
+        done.expect("the server answers all that is asked")
+    }
+
+    async fn all(self, server: &Running) -> Done {
         let mut open = Vec::new();
         for _ in 0..self.connections {
             // Each has asked once before anything is measured, so that what is behind is connected, too.
@@ -47,7 +58,7 @@ impl Load {
             own.ask().await;
             open.push(own);
         }
-        let (before, start) = (server.processor_time(), Instant::now());
+        let (before, own, start) = (server.processor_time(), processor_time(), Instant::now());
         let tasks: Vec<_> = open
             .into_iter()
             .enumerate()
@@ -58,12 +69,12 @@ impl Load {
             times.extend(task.await.expect("the load does not panic"));
         }
         let seconds = start.elapsed().as_secs_f64();
-        let used = server.processor_time() - before;
+        let (used, own) = (server.processor_time() - before, processor_time() - own);
         times.sort_unstable();
         let count = times.len() as f64;
         let at = |share: f64| times[((count - 1.0) * share) as usize].as_secs_f64() * 1e6;
-        let (rate, busy) = (count / seconds, used / seconds);
-        Done { rate, p50: at(0.5), p99: at(0.99), cost: used * 1e6 / count, busy }
+        let (rate, busy, load) = (count / seconds, used / seconds, own / 1e9 / seconds);
+        Done { rate, p50: at(0.5), p99: at(0.99), cost: used * 1e6 / count, busy, load }
     }
 
     async fn connection(self, number: usize, mut own: Connection, start: Instant) -> Vec<Duration> {
@@ -120,10 +131,11 @@ impl Connection {
     async fn read_small(&mut self) {
         loop {
             self.more().await;
+            self.expect_ok();
             let Some(at) = self.read.len().checked_sub(SMALL + END.len()) else { continue };
             if self.read[at..].starts_with(END) {
                 let body = &self.read[at + END.len()..];
-                assert!(self.read.starts_with(OK) && body == [FILL; SMALL], "{}", self.text());
+                assert!(body == [FILL; SMALL], "{}", self.text());
                 return;
             }
             assert!(at < 1024, "not the answer that was prepared: {}", self.text());
@@ -134,13 +146,14 @@ impl Connection {
     async fn read_big(&mut self) {
         let head = loop {
             self.more().await;
+            self.expect_ok();
             if let Some(at) = self.read.windows(END.len()).position(|own| own == END) {
                 break at;
             }
         };
         let length = format!("content-length: {}\r\n", self.asked.bytes());
         let text = String::from_utf8_lossy(&self.read[..head + 2]).to_ascii_lowercase();
-        assert!(self.read.starts_with(OK) && text.contains(&length), "{text}");
+        assert!(text.contains(&length), "{text}");
         let mut missing = self.asked.bytes() + head + END.len();
         loop {
             let read = self.read.len();
@@ -156,6 +169,12 @@ impl Connection {
     async fn more(&mut self) {
         let count = self.stream.read_buf(&mut self.read).await.expect("the server answers");
         assert!(count > 0, "the server broke off: {}", self.text());
+    }
+
+    /// As far as an answer is there, it says that all is well.
+    fn expect_ok(&self) {
+        let there = self.read.len().min(OK.len());
+        assert!(self.read[..there] == OK[..there], "{}", self.text());
     }
 
     fn text(&self) -> String {
