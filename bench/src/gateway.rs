@@ -32,7 +32,7 @@ const RULE: &str = "[{id: api, key: ip, limit: 100000000/second}]";
 /// Runs itself again, on the core of the load.
 pub fn run(words: &[&str]) {
     if !http::again("gateway-from", words) {
-        println!("\n(`taskset` or a second core is missing: the gateway is not measured.)");
+        println!("\n(The gateway was not measured to the end; it takes `taskset` and a second core.)");
     }
 }
 
