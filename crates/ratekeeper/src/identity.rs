@@ -12,6 +12,7 @@ mod caller;
 mod forwarded;
 #[cfg(feature = "jwt")]
 mod token;
+mod verified;
 
 #[cfg(test)]
 mod tests;
@@ -19,9 +20,10 @@ mod tests;
 #[cfg(feature = "yaml")]
 pub use api_keys::ApiKey;
 pub(crate) use caller::Caller;
-pub(crate) use forwarded::is_forwarding_name;
+pub use forwarded::is_forwarding_name;
 #[cfg(feature = "jwt")]
 pub use token::Tokens;
+pub use verified::Verified;
 
 use address::Trusted;
 pub use address::network;
@@ -66,7 +68,7 @@ const NAME_MAX: usize = 64;
 pub struct Identity {
     trusted: Arc<Trusted>,
     /// In lower case.
-    header: Arc<str>,
+    pub(crate) header: Arc<str>,
     form: Form,
     ipv6_prefix: u8,
     #[cfg(feature = "yaml")]

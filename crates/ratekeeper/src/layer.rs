@@ -14,6 +14,7 @@
 
 mod answer;
 mod body;
+mod held;
 mod refuse;
 mod seen;
 mod service;
@@ -21,11 +22,13 @@ mod watch;
 
 pub use answer::Answer;
 pub use body::Body;
+pub use held::Held;
 pub use seen::{Peer, Seen};
 pub use service::RateLimit;
 
 use crate::decision::Decisions;
 use crate::limiter::Limiter;
+use crate::request::Request;
 use crate::rule::KeyKind;
 use bytes::Bytes;
 use std::fmt;
@@ -39,6 +42,9 @@ type Finds<T> = Arc<dyn Fn(&Seen<'_>) -> Option<T> + Send + Sync>;
 
 /// Makes the answer to a request that is refused.
 type Refuses = Arc<dyn Fn(&Decisions) -> http::Response<Bytes> + Send + Sync>;
+
+/// Is told what was decided, and names a refusal.
+type Decides = Arc<dyn Fn(&Seen<'_>, &Request<'_>, &Decisions) -> Option<String> + Send + Sync>;
 
 /// Puts rate limits in front of a service.
 ///
@@ -58,6 +64,7 @@ pub(crate) struct Setup {
     tier: Option<Finds<String>>,
     peer: Option<Finds<IpAddr>>,
     refuses: Option<Refuses>,
+    decided: Option<Decides>,
     watch: Arc<Watch>,
 }
 
@@ -65,8 +72,10 @@ impl RateLimitLayer {
     /// Limits by the rules of this limiter.
     pub fn new(limiter: Limiter) -> RateLimitLayer {
         let (given, watch) = (crate::limiter::ANYONE, Arc::new(Watch::default()));
-        let (user, tier, peer, refuses) = (None, None, None, None);
-        RateLimitLayer { setup: Setup { limiter, given, user, tier, peer, refuses, watch } }
+        let (user, tier, peer, refuses, decided) = (None, None, None, None, None);
+        RateLimitLayer {
+            setup: Setup { limiter, given, user, tier, peer, refuses, decided, watch },
+        }
     }
 
     /// Rules that do not say whom they count, count by the caller's address.
@@ -120,6 +129,27 @@ impl RateLimitLayer {
         F: Fn(&Decisions) -> http::Response<Bytes> + Send + Sync + 'static,
     {
         self.setup.refuses = Some(Arc::new(refuses));
+        self
+    }
+
+    /// Is told what was decided of each request that rules were asked about, once, before it is passed
+    /// on or refused. What it returns is the name of a refusal: the field `X-Ratekeeper-Decision` and
+    /// the `instance` of the problem; of a request that passes it is not used.
+    ///
+    /// ```
+    /// # use ratekeeper::{Limiter, layer::RateLimitLayer};
+    /// # let limiter = Limiter::memory().rule("api", "100/minute")?.build();
+    /// let layer = RateLimitLayer::new(limiter).decided(|_, request, decisions| {
+    ///     println!("{} {}: {:?}", request.method, request.path, decisions.is_allowed());
+    ///     None
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decided<F>(mut self, decided: F) -> RateLimitLayer
+    where
+        F: Fn(&Seen<'_>, &Request<'_>, &Decisions) -> Option<String> + Send + Sync + 'static,
+    {
+        self.setup.decided = Some(Arc::new(decided));
         self
     }
 }

@@ -22,6 +22,7 @@ mod rule;
 mod saved;
 mod answer;
 mod call;
+mod callers;
 mod admit;
 mod permit;
 mod hold;

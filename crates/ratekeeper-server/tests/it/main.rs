@@ -23,6 +23,7 @@ mod authorize;
 mod serve;
 mod connections;
 mod http2;
+mod tls;
 mod start;
 mod life;
 mod cli;

@@ -42,8 +42,10 @@ const SPOKESMEN: [&str; 9] = [
     "x-real-ip",
 ];
 
-/// Whether a header field of this name speaks for others; `_` passes for `-`, as it does in servers.
-pub(crate) fn is_forwarding_name(name: &str) -> bool {
+/// Whether a header field of this name speaks for others, such as `Forwarded` and `X-Real-IP`: what a
+/// peer that is not trusted sends under it is not to be passed on. `_` passes for `-`, as it does in
+/// servers.
+pub fn is_forwarding_name(name: &str) -> bool {
     let dash = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
     let is = |wanted: &str, name: &str| {
         name.len() == wanted.len() && name.bytes().map(dash).eq(wanted.bytes())

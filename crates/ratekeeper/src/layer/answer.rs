@@ -4,11 +4,12 @@
 //! works, what it held is given back.
 
 use super::body::Body;
-use super::seen::Seen;
+use super::held::Held;
+use super::seen::{Said, Seen};
 use super::{Setup, refuse};
 use crate::limiter::{Admission, Later, Waits};
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use pin_project_lite::pin_project;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,9 +32,17 @@ pin_project! {
     #[project = Projected]
     enum Stage<S, A, F> {
         Refused { response: Option<Response<Bytes>> },
-        Waits { waits: Waits, called: Option<(S, Request<A>)> },
+        Waits { waits: Waits, called: Option<Called<S, A>> },
         Passes { #[pin] inner: F, admission: Option<Admission> },
     }
+}
+
+/// A request that waits, and the service that is ready for it.
+pub(super) struct Called<S, A> {
+    pub(super) service: S,
+    pub(super) request: Request<A>,
+    /// What hooks have said, where somebody wants to know what was decided.
+    pub(super) said: Option<Box<Said>>,
 }
 
 impl<S: Service<Request<A>>, A> Answer<S, A> {
@@ -50,13 +59,8 @@ impl<S: Service<Request<A>>, A> Answer<S, A> {
         Answer { stage: Stage::Passes { inner, admission }, setup: Some(setup) }
     }
 
-    pub(super) fn later(
-        later: Later,
-        service: S,
-        request: Request<A>,
-        setup: Arc<Setup>,
-    ) -> Answer<S, A> {
-        let (waits, called) = (later.run(), Some((service, request)));
+    pub(super) fn later(later: Later, called: Called<S, A>, setup: Arc<Setup>) -> Answer<S, A> {
+        let (waits, called) = (later.run(), Some(called));
         Answer { stage: Stage::Waits { waits, called }, setup: Some(setup) }
     }
 }
@@ -92,15 +96,16 @@ where
                 Projected::Waits { waits, called } => {
                     let admission = ready!(waits.as_mut().poll(context));
                     // Only a future that is polled after its end has neither.
-                    let (Some((mut service, mut request)), Some(setup)) =
-                        (called.take(), this.setup.as_ref())
-                    else {
+                    let (Some(called), Some(setup)) = (called.take(), this.setup.as_ref()) else {
                         return Poll::Pending;
                     };
+                    let Called { mut service, mut request, said } = called;
+                    let seen = Seen::new(&request);
+                    let id = said.and_then(|said| setup.tell(&seen, &said, &admission));
                     match admission.is_refused() {
                         true => {
-                            let seen = Seen::new(&request);
-                            let response = Some(refuse::refused(setup, &seen, &admission));
+                            let refused = refuse::refused(setup, &seen, &admission, id.as_deref());
+                            let response = Some(refused);
                             Stage::Refused { response }
                         }
                         false => {
@@ -132,14 +137,23 @@ fn finish<B: http_body::Body>(
     setup: &Setup,
 ) -> Response<Body<B>> {
     let headers = response.headers();
+    let upgrades = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     // A call over gRPC has its status here, or, in the usual case, behind the body.
     let is_grpc = refuse::is_grpc(headers);
-    let later = is_grpc && !headers.contains_key("grpc-status");
+    let later = is_grpc && !upgrades && !headers.contains_key("grpc-status");
     if !later {
-        let status = if is_grpc { grpc_status(headers) } else { response.status().as_u16() };
+        let status =
+            if is_grpc && !upgrades { grpc_status(headers) } else { response.status().as_u16() };
         let field = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
         admission.answered(status, field);
     }
     refuse::add_fields(response.headers_mut(), &admission, setup);
+    if upgrades {
+        // What follows is no body, so that whoever speaks the new protocol has to hold.
+        if admission.is_holding() {
+            response.extensions_mut().insert(Held::new(admission));
+        }
+        return response.map(|body| Body::Inner { body, held: None, later });
+    }
     response.map(|body| Body::inner(body, admission, later))
 }

@@ -23,18 +23,26 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// The answer to a request that rules refuse.
-pub(super) fn refused(setup: &Setup, seen: &Seen<'_>, admission: &Admission) -> Response<Bytes> {
+/// The answer to a request that rules refuse, by the name of the decision if it has one.
+pub(super) fn refused(
+    setup: &Setup,
+    seen: &Seen<'_>,
+    admission: &Admission,
+    id: Option<&str>,
+) -> Response<Bytes> {
     let Some(refusal) = Refusal::of(admission.decisions()) else { return Response::default() };
     let mut response = match &setup.refuses {
         Some(own) => own(admission.decisions()),
         None if is_grpc(seen.headers()) => grpc(&refusal),
         None if wants_text(seen) => answer(refusal.status(), TEXT, refusal.plain()),
-        None => answer(refusal.status(), PROBLEM, refusal.problem(None)),
+        None => answer(refusal.status(), PROBLEM, refusal.problem(id)),
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, NO_STORE);
     add_fields(headers, admission, setup);
+    if let Some(id) = id {
+        insert(headers, Field::Decision, id);
+    }
     response
 }
 

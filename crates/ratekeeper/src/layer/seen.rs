@@ -3,6 +3,7 @@
 //! Invariant: nothing is copied; header fields are read where they are.
 
 use super::Setup;
+use crate::decision::Decisions;
 use crate::limiter::{Begun, Way};
 use crate::request::{Headers, Rejected, Request};
 use crate::rule::pattern::canonical_host;
@@ -96,23 +97,56 @@ impl Headers for HeaderMap {
     }
 }
 
-impl Setup {
-    /// Asks the rules.
-    pub(super) fn begin(&self, seen: &Seen<'_>) -> Result<Begun, Rejected> {
-        let user = self.user.as_ref().and_then(|user| user(seen));
-        let tier = self.tier.as_ref().and_then(|tier| tier(seen));
-        let told = self.peer.as_ref().and_then(|peer| peer(seen));
-        let request = Request {
+/// What hooks have said of a request.
+pub(super) struct Said {
+    user: Option<String>,
+    tier: Option<String>,
+    peer: Option<IpAddr>,
+}
+
+impl Said {
+    /// The request as rules see it.
+    fn request<'a>(&'a self, seen: &Seen<'a>) -> Result<Request<'a>, Rejected> {
+        Ok(Request {
             method: seen.method.as_str(),
             path: seen.uri.path(),
             host: seen.host()?,
-            peer: told.or_else(|| seen.peer()),
+            peer: self.peer.or_else(|| seen.peer()),
             headers: seen.headers,
-            user: user.as_deref().filter(|user| !user.is_empty()),
-            tier: tier.as_deref(),
+            user: self.user.as_deref().filter(|user| !user.is_empty()),
+            tier: self.tier.as_deref(),
             ..Request::new("", "")
-        };
+        })
+    }
+}
+
+impl Setup {
+    /// Asks the hooks.
+    pub(super) fn said(&self, seen: &Seen<'_>) -> Said {
+        Said {
+            user: self.user.as_ref().and_then(|user| user(seen)),
+            tier: self.tier.as_ref().and_then(|tier| tier(seen)),
+            peer: self.peer.as_ref().and_then(|peer| peer(seen)),
+        }
+    }
+
+    /// Asks the rules.
+    pub(super) fn begin(&self, seen: &Seen<'_>, said: &Said) -> Result<Begun, Rejected> {
+        let request = said.request(seen)?;
         self.watch.look(self, &request);
         self.limiter.begin(&request, self.given, Way::Here)
+    }
+
+    /// Tells what was decided, if anybody wants to know; the name of the decision.
+    pub(super) fn tell(
+        &self,
+        seen: &Seen<'_>,
+        said: &Said,
+        decisions: &Decisions,
+    ) -> Option<String> {
+        let decided = self.decided.as_ref()?;
+        // The same request was asked about, so it can be read.
+        let request = said.request(seen).ok()?;
+        decided(seen, &request, decisions)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the inner service is called only when it is ready, and once for each request that passes.
 
-use super::answer::Answer;
+use super::answer::{Answer, Called};
 use super::body::Body;
 use super::seen::Seen;
 use super::{Setup, refuse};
@@ -42,16 +42,20 @@ where
 
     fn call(&mut self, mut request: Request<A>) -> Answer<S, A> {
         let setup = Arc::clone(&self.setup);
-        match setup.begin(&Seen::new(&request)) {
+        let seen = Seen::new(&request);
+        let said = setup.said(&seen);
+        match setup.begin(&seen, &said) {
             Err(rejected) => {
-                let refused = refuse::rejected(&Seen::new(&request), &rejected);
+                let refused = refuse::rejected(&seen, &rejected);
                 setup.watch.rejected(&setup, &rejected);
                 Answer::refused(refused)
             }
             Ok(Begun::Done(admission)) if admission.is_refused() => {
-                Answer::refused(refuse::refused(&setup, &Seen::new(&request), &admission))
+                let id = setup.tell(&seen, &said, &admission);
+                Answer::refused(refuse::refused(&setup, &seen, &admission, id.as_deref()))
             }
             Ok(Begun::Done(admission)) => {
+                setup.tell(&seen, &said, &admission);
                 setup.watch.mark(&setup, &mut request);
                 Answer::passes(self.inner.call(request), admission, setup)
             }
@@ -59,7 +63,8 @@ where
                 // The one that is ready is called later; its clone takes its place here.
                 let clone = self.inner.clone();
                 let ready = mem::replace(&mut self.inner, clone);
-                Answer::later(later, ready, request, setup)
+                let said = setup.decided.is_some().then(|| Box::new(said));
+                Answer::later(later, Called { service: ready, request, said }, setup)
             }
         }
     }

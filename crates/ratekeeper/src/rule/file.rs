@@ -20,7 +20,9 @@ pub use json::{JSON_MAX, json};
 pub use mean::{ALTERNATIVES_MAX, LIMITS_MAX, PARTS_MAX, RULES_MAX};
 pub use mean::{length, time};
 pub use schema::schema;
-pub use settings::{Auth, Gateway, Listen, Route, Settings, Store};
+pub use settings::{
+    AccessLog, Auth, Gateway, Listen, Route, Scheme, Settings, Store, Timeouts, Upstream,
+};
 pub use tree::{ALIASES_MAX, DEPTH_MAX, NODES_MAX};
 
 use crate::rule::RuleSet;

@@ -112,6 +112,16 @@ impl Index {
         (found, visited)
     }
 
+    /// Every pattern that rules for any host have and that a folded path walks through.
+    #[cfg(feature = "yaml")]
+    pub(crate) fn find_folded(&self, folded: &str) -> Few<Found> {
+        let (mut found, mut roots) = (Few::default(), Nodes::default());
+        roots.add(self.any_host.node);
+        self.tree.walk(&roots, folded, &mut found);
+        found.sort_once(|found| found.rule);
+        found
+    }
+
     fn each_root(&self, host: Option<&str>, mut with: impl FnMut(&Root)) {
         with(&self.any_host);
         let Some(host) = host.filter(|_| !self.hosts.is_empty() || !self.below.is_empty()) else {

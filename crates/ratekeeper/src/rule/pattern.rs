@@ -6,10 +6,14 @@
 mod fold;
 mod host;
 mod steps;
+mod table;
 
 pub(crate) use fold::{GHOST, segments, to_match};
 pub use host::{HostPattern, canonical_host};
 pub(crate) use steps::Step;
+pub use table::PathTable;
+#[cfg(feature = "yaml")]
+pub(crate) use table::Shadows;
 
 use crate::request::path::{CanonicalPath, quoted};
 use std::borrow::Cow;
@@ -93,6 +97,12 @@ impl PathPattern {
     /// spellings alone.
     pub fn covers_as_written(&self, other: &PathPattern) -> bool {
         steps::include(&self.strict, &other.strict)
+    }
+
+    /// Whether every path that a rule for `other` is for is one that a rule for this pattern is for. It
+    /// may say no where the answer is yes.
+    pub fn covers_generously(&self, other: &PathPattern) -> bool {
+        steps::include(&self.generous, &other.generous)
     }
 
     /// A path as a key: in lower case, without parameters and slash at the end, so that spellings

@@ -3,6 +3,7 @@
 //! Invariant: reading goes on after a fault, so that all are told; and what was faulty anywhere is used
 //! nowhere.
 
+mod gateway;
 mod identity;
 mod key;
 mod limits;

@@ -2,7 +2,10 @@
 //!
 //! Invariant: no password is shown by `Debug`.
 
-use crate::rule::pattern::PathPattern;
+mod gateway;
+
+pub use gateway::{AccessLog, Auth, Gateway, Route, Scheme, Timeouts, Upstream};
+
 use std::fmt;
 use std::time::Duration;
 
@@ -92,38 +95,4 @@ pub struct Listen {
     pub grpc: Option<String>,
     /// Redis' protocol.
     pub resp: Option<String>,
-}
-
-/// The gateway.
-#[derive(Clone, Debug)]
-pub struct Gateway {
-    /// Where it listens.
-    pub listen: String,
-    /// The files of its certificate and its key.
-    pub tls: Option<(String, String)>,
-    /// Which paths go where; the first that matches.
-    pub routes: Vec<Route>,
-}
-
-/// Where requests on a path go.
-#[derive(Clone, Debug)]
-pub struct Route {
-    /// The path.
-    pub path: PathPattern,
-    /// The servers behind: at least one.
-    pub upstreams: Vec<String>,
-    /// Whether callers need a verified identity.
-    pub auth: Auth,
-}
-
-/// Whether callers of a route need a verified identity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Auth {
-    /// It is not looked at.
-    #[default]
-    None,
-    /// It is passed on where there is one.
-    Optional,
-    /// Without one the answer is 401.
-    Required,
 }

@@ -83,9 +83,9 @@ macro_rules! shape {
 use shape;
 
 /// Every map, the file itself first.
-pub(super) static SHAPES: [&Shape; 19] = [
+pub(super) static SHAPES: [&Shape; 20] = [
     &FILE, &RULE, &MATCH, &FIRST, &COST, &SETTLE, &EXEMPT, &OVERRIDE, &STORE, &MEMORY, &LISTEN,
-    &ADMIN, &GATEWAY, &TLS, &ROUTE, &IDENTITY, &API_KEY, &KEY_ENTRY, &JWT,
+    &ADMIN, &GATEWAY, &TLS, &ROUTE, &TIMEOUTS, &IDENTITY, &API_KEY, &KEY_ENTRY, &JWT,
 ];
 
 impl Shape {

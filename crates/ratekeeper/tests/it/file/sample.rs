@@ -48,7 +48,7 @@ fn the_head_of_the_sample_means_what_it_says() {
     assert_eq!(gateway.tls, Some(("cert.pem".into(), "key.pem".into())));
     let [route] = gateway.routes.as_slice() else { panic!("{:?}", gateway.routes) };
     assert_eq!(route.path.to_string(), "/api/**");
-    assert_eq!(route.upstreams, ["http://127.0.0.1:9000"]);
+    assert_eq!(shown(&route.upstreams), ["http://127.0.0.1:9000"]);
     assert_eq!(route.auth, Auth::Required);
     assert_eq!(shown(&rules.tiers), ["free", "pro", "enterprise"]);
     assert_eq!(rules.fields, FieldForms::default());

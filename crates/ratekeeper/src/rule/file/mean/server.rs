@@ -3,7 +3,7 @@
 //! Invariant: a fault of a store's URL does not quote it, since it may have a password.
 
 use super::super::error::quoted;
-use super::super::settings::{Auth, Gateway, Listen, Route, Settings, Store};
+use super::super::settings::{Listen, Settings, Store};
 use super::super::shape;
 use super::super::tree::{Node, Value};
 use super::Reader;
@@ -13,9 +13,6 @@ use std::time::Duration;
 
 /// Most tiers.
 const TIERS_MAX: usize = 100;
-
-/// Most routes of the gateway.
-const ROUTES_MAX: usize = 10_000;
 
 /// Longest prefix of names in a store.
 const PREFIX_MAX: usize = 32;
@@ -52,7 +49,7 @@ impl Reader<'_> {
             region: region.map(|region| region.to_string()),
             rules_from_redis: from == Some(1),
             switch_file: self.owned(one("switch_file"), "switch_file"),
-            gateway: one("gateway").and_then(|node| self.gateway(node)),
+            gateway: one("gateway").and_then(|node| self.gateway(node, one("identity"))),
         }
     }
 
@@ -161,7 +158,7 @@ impl Reader<'_> {
     }
 
     /// `address:port`.
-    fn address(&mut self, node: &Node<'_>, field: &str) -> Option<String> {
+    pub(super) fn address(&mut self, node: &Node<'_>, field: &str) -> Option<String> {
         let text = self.text(node, field)?;
         let host = |host: &str| {
             let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
@@ -180,44 +177,5 @@ impl Reader<'_> {
             return None;
         }
         Some(text.to_owned())
-    }
-
-    fn gateway(&mut self, node: &Node<'_>) -> Option<Gateway> {
-        let gateway = self.fields(node, &shape::GATEWAY)?;
-        let listen = gateway.get("listen").and_then(|node| self.address(node, "listen"));
-        let tls = gateway.get("tls").and_then(|node| {
-            let tls = self.fields(node, &shape::TLS)?;
-            let cert = self.owned(tls.get("cert"), "cert");
-            cert.zip(self.owned(tls.get("key"), "key"))
-        });
-        let node = gateway.get("routes")?;
-        let items = self.list(node, "routes");
-        if items.is_empty() || items.len() > ROUTES_MAX {
-            let fault = format!("`routes` has {} routes", items.len());
-            self.fault(node.at, fault, format!("write 1 to {ROUTES_MAX}, or leave out `gateway`"));
-        }
-        let items = items.iter().take(ROUTES_MAX);
-        let routes = items.filter_map(|item| self.route(item)).collect();
-        Some(Gateway { listen: listen?, tls, routes })
-    }
-
-    fn route(&mut self, node: &Node<'_>) -> Option<Route> {
-        let route = self.fields(node, &shape::ROUTE)?;
-        let path = route.get("path").and_then(|node| self.path(node, "path"));
-        let auth = route.get("auth").and_then(|node| self.word(node, "auth", &shape::AUTH));
-        let auth = [Auth::None, Auth::Optional, Auth::Required][auth.unwrap_or(0)];
-        let mut upstreams = Vec::new();
-        for item in route.get("upstream").map_or(&[][..], |node| self.items(node, "upstream")) {
-            let Some(text) = self.text(item, "upstream") else { continue };
-            let rest = text.strip_prefix("http://").or(text.strip_prefix("https://"));
-            let host = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
-            if host.is_empty() || text.contains([' ', '@', '?', '#']) {
-                let fault = "an upstream is not a URL over HTTP";
-                self.fault(item.at, fault, "write one such as `http://127.0.0.1:9000`");
-            } else {
-                upstreams.push(text.to_owned());
-            }
-        }
-        Some(Route { path: path?, upstreams, auth })
     }
 }

@@ -11,6 +11,7 @@ pub(in super::super) const NODES_MAX: u64 = 100_000;
 pub(in super::super) const KEYS_MAX: u64 = 1 << 32;
 
 pub(in super::super) const AUTH: [&str; 3] = ["none", "optional", "required"];
+pub(in super::super) const ACCESS_LOG: [&str; 3] = ["none", "json", "combined"];
 
 pub(super) const NODES: Kind = Whole(1, NODES_MAX);
 
@@ -69,6 +70,14 @@ shape! {
         must listen: Text,
         /// Its certificate; left out, it speaks plain HTTP.
         may tls: Map(&TLS),
+        /// A file of certificates, as PEM, by which upstreams over `https` are known; the system's
+        /// unless said.
+        may ca: Text,
+        /// What is written about each request on standard output: `none` (unless said), a line of
+        /// `json`, or one in the `combined` format.
+        may access_log: Word(&ACCESS_LOG),
+        /// How long requests to upstreams may take.
+        may timeouts: Map(&TIMEOUTS),
         /// Which paths go where; the first that matches.
         must routes: List(1, &Map(&ROUTE)),
     }
@@ -89,11 +98,30 @@ shape! {
     ROUTE "route" "a route" {
         /// The path: `*` is one segment, `**` any number of them.
         must path: Text,
-        /// The server behind, such as `http://127.0.0.1:9000`, or a list of them.
+        /// The server behind, or a list of them: `http://host:port`, `https://host:port`, or
+        /// `h2c://host:port` for HTTP/2 in plain text.
         must upstream: Some(&Text),
         /// Whether callers need a verified identity: `none` (unless said), `optional`, or
         /// `required`, which answers 401 without.
         may auth: Word(&AUTH),
+        /// A path of its upstreams that is asked for every second; 2xx or 3xx is healthy.
+        may health: Text,
+        /// Times that are not the gateway's.
+        may timeouts: Map(&TIMEOUTS),
+    }
+}
+
+shape! {
+    /// How long a request to an upstream may take, each from `1ms` to `24h`.
+    TIMEOUTS "timeouts" "`timeouts`" {
+        /// Until there is a connection, `2s` unless said.
+        may connect: LENGTH,
+        /// From the request's end to the beginning of its answer, `30s` unless said.
+        may first_byte: LENGTH,
+        /// While nothing moves either way, `60s` unless said.
+        may idle: LENGTH,
+        /// From beginning to end, `1h` unless said.
+        may total: LENGTH,
     }
 }
 
