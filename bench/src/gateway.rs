@@ -32,7 +32,9 @@ const RULE: &str = "[{id: api, key: ip, limit: 100000000/second}]";
 /// Runs itself again, on the core of the load.
 pub fn run(words: &[&str]) {
     if !http::again("gateway-from", words) {
-        println!("\n(The gateway was not measured to the end; it takes `taskset` and a second core.)");
+        println!(
+            "\n(The gateway was not measured to the end; it takes `taskset` and a second core.)"
+        );
     }
 }
 
@@ -108,8 +110,7 @@ pub fn child(plan: Plan, words: &[&str]) {
     let chosen = ["small", "half", "big"].iter().any(|scene| words.contains(scene));
     let wanted = |scene: &str| !chosen || words.contains(&scene);
     if wanted("small") || wanted("half") {
-        let rows =
-            stage.play(Load { asked: Asked::Small, connections: MANY, ..stage.load() }, |_| true);
+        let rows = stage.play(stage.load(), |_| true);
         table::small(&rows);
         if wanted("half") {
             stage.half(&rows);
@@ -129,6 +130,7 @@ struct Stage {
 }
 
 impl Stage {
+    /// Small answers, as fast as can be.
     fn load(&self) -> Load {
         let time = 5 * self.plan.slice;
         Load { asked: Asked::Small, connections: MANY, time, every: None }
