@@ -3,6 +3,7 @@
 //! Invariant: clients here are rustls with certificates of their own, and verify what they are shown.
 
 mod faults;
+mod kinds;
 mod replaced;
 mod upstreams;
 
