@@ -15,6 +15,8 @@ mod routes;
 mod set_up;
 mod tunnel;
 mod upstream;
+#[cfg(test)]
+mod tests;
 
 pub use body::Broken;
 pub use passed::Told;

@@ -81,6 +81,12 @@ impl Upstream {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    /// A request is under way from now on.
+    pub(super) fn enter(self: &Arc<Self>) -> UnderWay {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        UnderWay(Arc::clone(self))
+    }
+
     /// Connections that are kept for the next request, and those that are there at all.
     pub(super) fn connections(&self) -> (usize, usize) {
         self.pool.counts()
@@ -93,9 +99,8 @@ impl Upstream {
         timeouts: Timeouts,
         until: Instant,
     ) -> Result<Answered, Failed> {
-        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let under_way = UnderWay(Arc::clone(self));
-        if before >= IN_FLIGHT_MAX {
+        let under_way = self.enter();
+        if self.in_flight() > IN_FLIGHT_MAX {
             let unsent = Some(Box::new(request));
             return Err(Failed { failure: Failure::Crowded, unsent });
         }
