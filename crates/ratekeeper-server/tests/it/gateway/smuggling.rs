@@ -1,0 +1,128 @@
+//! No request reaches an upstream that was not charged, whatever bytes a client sends.
+
+use super::corpus::{CHUNKS, CODINGS, Case, Fate, LENGTHS, LINES, TARGETS};
+use super::message::{Fault, Wire};
+use super::site::{MANY, Site};
+use super::upstream::{OK, Upstream, free};
+use std::sync::{Arc, Mutex};
+
+/// What follows each case on its connection.
+const NEXT: &str = "GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+/// What arrived: a path, a body, and whether it was there to its end.
+type Arrived = Arc<Mutex<Vec<(String, String, bool)>>>;
+
+/// An upstream that writes each request down when its head is there, so that none is missed that is cut.
+fn upstream() -> (Upstream, Arrived) {
+    let arrived = Arrived::default();
+    let ours = arrived.clone();
+    let upstream = Upstream::raw(free(), move |wire, _, _| {
+        while let Ok(mut request) = wire.head() {
+            let path = request.start.split(' ').nth(1).unwrap_or_default().to_owned();
+            let index = {
+                let mut all = ours.lock().expect("nobody failed");
+                all.push((path, String::new(), false));
+                all.len() - 1
+            };
+            if wire.framed(&mut request).is_err() {
+                return;
+            }
+            let body = String::from_utf8_lossy(&request.body).into_owned();
+            let mut all = ours.lock().expect("nobody failed");
+            if let Some(own) = all.get_mut(index) {
+                (own.1, own.2) = (body, true);
+            }
+            drop(all);
+            wire.send(OK);
+        }
+    });
+    (upstream, arrived)
+}
+
+/// What clients got: statuses, and how the connection ended.
+fn answers(site: &Site, bytes: &str) -> (Vec<u16>, Fault) {
+    let mut wire = Wire::open(site.address);
+    wire.send(format!("{bytes}{NEXT}"));
+    let mut statuses = Vec::new();
+    loop {
+        match wire.answer("GET") {
+            Ok(answer) => statuses.push(answer.status()),
+            Err(fault) => return (statuses, fault),
+        }
+    }
+}
+
+/// Tries all cases on one server; every one that comes out otherwise is told.
+fn run(cases: &[Case]) {
+    let (upstream, arrived) = upstream();
+    let site = Site::before(&[&upstream], MANY);
+    let mut wrong = Vec::new();
+    for (name, bytes, fate) in cases {
+        let before = site.decided("all", "allowed");
+        arrived.lock().expect("nobody failed").clear();
+        let (statuses, end) = answers(&site, bytes);
+        let charged = (site.decided("all", "allowed") - before) as usize;
+        let seen = arrived.lock().expect("nobody failed").clone();
+        let fits = match fate {
+            Fate::Rejected(status) => {
+                statuses == [*status] && seen.is_empty() && charged == 0 && end != Fault::Late
+            }
+            Fate::Passes(wanted) => {
+                let wanted = wanted.iter().chain([&("/next", "")]);
+                let wanted: Vec<_> = wanted
+                    .map(|(path, body)| ((*path).to_owned(), (*body).to_owned(), true))
+                    .collect();
+                seen == wanted
+                    && statuses == vec![200; wanted.len()]
+                    && (charged, end.clone()) == (wanted.len(), Fault::Ended)
+            }
+            Fate::Broken => {
+                statuses.len() <= 1
+                    && statuses.iter().all(|status| *status == 400)
+                    && seen.len() <= charged
+                    && charged == 1
+                    && seen.iter().all(|(path, _, is_whole)| path == "/outer" && !is_whole)
+                    && end != Fault::Late
+            }
+        };
+        if !fits {
+            wrong.push(format!("{name}: {statuses:?} {end:?}, {charged} charged, {seen:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+/// Goal: where a body ends is told in one way, or the request is rejected.
+/// Method: lengths beside chunks, several lengths, lengths that are none; each followed by a request.
+#[test]
+fn lengths_that_disagree_are_rejected() {
+    run(LENGTHS);
+}
+
+/// Goal: a coding is `chunked` alone, or the request is rejected.
+/// Method: spellings that some servers read as chunks and others do not.
+#[test]
+fn codings_in_disguise_are_rejected() {
+    run(CODINGS);
+}
+
+/// Goal: of chunks that are none nothing whole arrives, and nothing behind them.
+/// Method: sizes, ends and trailers that some servers read otherwise.
+#[test]
+fn bad_chunks_end_their_request() {
+    run(CHUNKS);
+}
+
+/// Goal: lines that servers split in different ways are rejected.
+/// Method: folded lines, bare CR and LF, spaces and controls where none belong.
+#[test]
+fn lines_in_disguise_are_rejected() {
+    run(LINES);
+}
+
+/// Goal: a request is for one host and one path, or is rejected.
+/// Method: hosts and targets that servers read in different ways.
+#[test]
+fn hosts_and_targets_in_disguise_are_rejected() {
+    run(TARGETS);
+}
