@@ -8,6 +8,7 @@ mod ask;
 mod banner;
 mod check;
 mod explain;
+mod gateway;
 mod init;
 mod key;
 mod listeners;

@@ -99,7 +99,6 @@ impl Config {
         let said = [
             ("listen.grpc", settings.listen.grpc.is_some()),
             ("listen.resp", settings.listen.resp.is_some()),
-            ("gateway", settings.gateway.is_some()),
         ];
         said.into_iter().filter(|(_, is_said)| *is_said).map(|(name, _)| name).collect()
     }

@@ -14,6 +14,7 @@ mod reserve;
 mod health;
 mod top;
 mod authorize;
+pub mod gateway;
 mod live;
 
 pub(crate) use answer::{Answer, Outcome, json};
@@ -30,14 +31,18 @@ pub use written::{DEPTH_MAX, ITEMS_MAX};
 use crate::admin;
 use crate::app::App;
 use crate::problem::Problem;
+use crate::serve::{Answers, Arrival, judge};
 use axum::Router;
-use axum::body::{Bytes, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Method, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use ratekeeper::layer::Peer;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Where checks are asked.
 pub const CHECK_PATH: &str = "/v1/check";
@@ -113,6 +118,33 @@ impl Doors {
             }
         }
     }
+}
+
+impl Answers for Doors {
+    type Body = Body;
+
+    fn answer(
+        &self,
+        mut request: Request<Incoming>,
+        arrival: &Arrival,
+    ) -> impl Future<Output = Response> + Send + use<> {
+        let (peer, most) = (Peer(arrival.peer), arrival.most);
+        let answer = judge(&mut request).map(|()| Doors::answer(self, request, Some(peer)));
+        async move {
+            match answer {
+                Ok(answer) => {
+                    timeout(most, answer).await.unwrap_or_else(|_| too_slow(most).into_response())
+                }
+                Err(problem) => problem.into_response(),
+            }
+        }
+    }
+}
+
+fn too_slow(limit: Duration) -> Problem {
+    let limit = ratekeeper::decision::Wait(limit);
+    let detail = format!("the request took longer than {limit}; send it faster");
+    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
 }
 
 fn public() -> Router<App> {

@@ -14,6 +14,7 @@ pub mod demo;
 pub mod decisions;
 pub mod life;
 pub mod memory_file;
+mod socket;
 pub mod tls;
 pub mod serve;
 pub mod reload;

@@ -5,6 +5,7 @@
 //! kept as text only where it stays among the most frequent, and never leaves but by the admin API; a
 //! decision takes no lock but that of one part of the sketch of keys.
 
+mod gateway;
 mod histogram;
 pub mod logs;
 mod metrics;
@@ -20,13 +21,15 @@ pub use rules::RULES_MAX;
 pub use sketch::ENTRIES_MAX;
 pub(crate) use sketch::Frequent;
 
-use histogram::Histogram;
+pub(crate) use gateway::{Figures, OfRoute, OfUpstream};
+pub(crate) use histogram::Histogram;
+
 use ratekeeper::limiter::{Observed, Observer};
 use ratekeeper::{Decision, Limiter, StoreError};
 use rules::{Row, Rules};
 use sketch::Sketch;
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::StoreCounts;
 use tokio::sync::Semaphore;
@@ -100,6 +103,8 @@ pub struct Observe {
     store: StoreCounts,
     started: Instant,
     pub(crate) listeners: Arc<Semaphore>,
+    /// Reads the figures of the gateway, if there is one.
+    gateway: OnceLock<Box<dyn Fn() -> Figures + Send + Sync>>,
 }
 
 impl Default for Observe {
@@ -111,6 +116,7 @@ impl Default for Observe {
             store: StoreCounts::default(),
             started: Instant::now(),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
+            gateway: OnceLock::new(),
         }
     }
 }
@@ -125,6 +131,16 @@ impl Observe {
     /// What the limiter tells.
     pub fn observer(self: &Arc<Self>) -> impl Observer + use<> {
         Telling(Arc::clone(self))
+    }
+
+    /// Tells of a gateway, whose figures this reads.
+    pub(crate) fn follow_gateway(&self, read: Box<dyn Fn() -> Figures + Send + Sync>) {
+        let _ = self.gateway.set(read);
+    }
+
+    /// The figures of the gateway, if there is one.
+    fn gateway(&self) -> Option<Figures> {
+        self.gateway.get().map(|read| read())
     }
 
     /// Time since the server started.

@@ -33,7 +33,7 @@ pub use switches::{SWITCH_FILE_MAX, SWITCHES_MAX};
 pub(crate) use desk::Place;
 pub(crate) use difference::difference;
 pub(crate) use draft::{Draft, fault};
-pub(crate) use moment::shown as moment;
+pub(crate) use moment::{of_logs, shown as moment};
 pub(crate) use overrides::{BODY, with as with_override};
 pub(crate) use release::{Origin, Release};
 pub(crate) use switches::{Turned, read as read_switch};

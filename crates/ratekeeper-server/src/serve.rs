@@ -3,23 +3,29 @@
 //! Invariant: the loop ends when it is told to and never otherwise, whatever accepting a connection fails
 //! with.
 
+mod answers;
 mod connection;
 pub(crate) mod crowd;
 mod stream;
 mod work;
 
-use crate::door::Doors;
+pub(crate) use answers::Tunnel;
+pub use answers::{Answers, Arrival, Tunnels};
+pub(crate) use connection::judge;
+
 use crate::observe::logs::Sample;
 use connection::serve;
 use crowd::Crowd;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 /// Most bytes of a request's line and header fields. Beyond it: 431, and the connection ends.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
@@ -80,16 +86,56 @@ impl Default for Bounds {
     }
 }
 
-/// Serves `doors` on `listener` until `shutdown`; then stops accepting, lets the requests under way
+/// Where connections come in.
+#[derive(Debug)]
+pub struct Entrance {
+    /// Where they are accepted.
+    pub listener: TcpListener,
+    /// Encrypts them, if they are to be.
+    pub tls: Option<Encrypts>,
+    /// Places that it shares with other entrances; without, it has as many as the bounds say.
+    pub places: Option<Arc<Semaphore>>,
+}
+
+/// Encrypts connections.
+#[derive(Clone)]
+pub struct Encrypts(pub TlsAcceptor);
+
+impl std::fmt::Debug for Encrypts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Encrypts")
+    }
+}
+
+impl From<TcpListener> for Entrance {
+    fn from(listener: TcpListener) -> Entrance {
+        Entrance { listener, tls: None, places: None }
+    }
+}
+
+/// The next connection, once there is a place for it.
+async fn next(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, IpAddr, Option<OwnedSemaphorePermit>)> {
+    // Places are never closed.
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer.ip().to_canonical(), place))
+}
+
+/// Serves `answers` at `entrance` until `shutdown`; then stops accepting, lets the requests under way
 /// finish within `bounds.drain`, and cuts what is left. `is_many` says whether an address is that of many
 /// callers, such as a proxy's.
 pub async fn run(
-    listener: TcpListener,
-    doors: Doors,
+    entrance: impl Into<Entrance>,
+    answers: impl Answers,
     bounds: Bounds,
     is_many: impl Fn(IpAddr) -> bool,
     shutdown: impl Future<Output = ()>,
 ) {
+    let Entrance { listener, tls, places } = entrance.into();
+    let places = places.unwrap_or_else(|| Arc::new(Semaphore::new(bounds.connections)));
     let (stop, stopped) = watch::channel(());
     // The set counts the connections, ends them with itself, and reports each that has ended.
     let mut connections = JoinSet::new();
@@ -100,15 +146,19 @@ pub async fn run(
         tokio::select! {
             () = &mut shutdown => break,
             Some(ended) = connections.join_next_with_id() => crowd.leave(ended),
-            accepted = listener.accept(), if connections.len() < bounds.connections => match accepted {
-                Ok((stream, peer)) => {
+            accepted = next(&listener, &places) => match accepted {
+                Ok((stream, peer, place)) => {
                     healthy = true;
-                    let peer = peer.ip().to_canonical();
                     if !is_many(peer) && crowd.is_full(peer) {
                         continue;
                     }
-                    let serve = serve(stream, peer, doors.clone(), bounds, stopped.clone());
-                    crowd.enter(connections.spawn(serve).id(), peer);
+                    let (answers, stopped) = (answers.clone(), stopped.clone());
+                    let serve = serve(stream, tls.clone(), peer, answers, bounds, stopped);
+                    let task = connections.spawn(async move {
+                        serve.await;
+                        drop(place);
+                    });
+                    crowd.enter(task.id(), peer);
                 }
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {

@@ -26,6 +26,8 @@ pub(super) struct Started<'a> {
     pub(super) address: SocketAddr,
     /// Where administration is, if not there.
     pub(super) admin: Option<SocketAddr>,
+    /// Where the gateway is, and whether nobody between can read along.
+    pub(super) gateway: Option<(SocketAddr, bool)>,
     pub(super) store: &'a Store,
     pub(super) config: Option<&'a Config>,
     /// The rules that decide, and where they came from, if not from there.
@@ -34,6 +36,12 @@ pub(super) struct Started<'a> {
 }
 
 impl Started<'_> {
+    /// The address of the gateway.
+    fn gateway(&self) -> Option<String> {
+        let (address, is_secure) = self.gateway?;
+        Some(format!("{}://{address}", if is_secure { "https" } else { "http" }))
+    }
+
     /// The rules that decide, unless they are the demo's.
     fn set(&self) -> Option<&RuleSet> {
         let stored = self.stored.as_ref().map(|(set, _)| set);
@@ -56,6 +64,7 @@ pub(super) async fn json(started: &Started<'_>) -> String {
         "listen": {
             "api": format!("http://{address}"),
             "admin": admin.map(|admin| format!("http://{admin}")),
+            "gateway": started.gateway(),
         },
         "store": store.to_string(),
         "config": config.map(|config| shown(&config.path)),
@@ -76,7 +85,7 @@ async fn attempt(set: Option<&RuleSet>, limiter: &Limiter) -> Attempt {
 
 /// All that is said of it.
 pub(super) async fn text(started: &Started<'_>) -> String {
-    let Started { address, admin, store, config, stored, limiter } = started;
+    let Started { address, admin, store, config, stored, limiter, .. } = started;
     let version = env!("CARGO_PKG_VERSION");
     let title = match (stored, config) {
         (Some((_, origin)), _) => format!("the rules of {}", plain(origin)),
@@ -91,6 +100,9 @@ pub(super) async fn text(started: &Started<'_>) -> String {
     let _ = writeln!(out, "listening on  http://{address}");
     if let Some(admin) = admin {
         let _ = writeln!(out, "admin         http://{admin}");
+    }
+    if let Some(gateway) = started.gateway() {
+        let _ = writeln!(out, "gateway       {gateway}");
     }
     let _ = writeln!(out, "store         {store}");
     for (number, line) in lines.iter().enumerate() {

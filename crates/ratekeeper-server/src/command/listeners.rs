@@ -4,16 +4,19 @@
 //! asks for it to be open there is told so before anything listens.
 
 use super::Failure;
+use super::gateway::{self, Opened};
 use crate::admin::{Admin, Tokens};
 use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::{Config, Fault};
 use crate::door::Doors;
 use crate::life::Phase;
-use crate::serve::{self, Bounds};
+use crate::serve::{self, Bounds, Entrance};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 /// Listeners that are open.
 pub(super) struct Listeners {
@@ -24,6 +27,8 @@ pub(super) struct Listeners {
     pub(super) admin: Option<(TcpListener, SocketAddr)>,
     /// Who may administer.
     pub(super) access: Admin,
+    /// The gateway, if there is one.
+    pub(super) gateway: Option<Opened>,
 }
 
 impl Listeners {
@@ -32,6 +37,7 @@ impl Listeners {
         args: &Serve,
         config: Option<&Config>,
         tokens: Option<Tokens>,
+        upstreams: usize,
     ) -> Result<Listeners, Failure> {
         let said = config.map(|config| &config.file.settings.listen);
         let admin = said.and_then(|said| said.admin.as_deref());
@@ -39,35 +45,52 @@ impl Listeners {
             return Err(fault.into());
         }
         let api = said.and_then(|said| said.api.as_deref());
-        let (api, address) = bind(args.listen.as_deref().or(api).unwrap_or(LISTEN_DEFAULT)).await?;
+        let api = args.listen.as_deref().or(api).unwrap_or(LISTEN_DEFAULT);
+        let (api, address) = bind(api, "--listen ").await?;
         let admin = match admin {
-            Some(listen) => Some(bind(listen).await?),
+            Some(listen) => Some(bind(listen, "listen.admin: ").await?),
+            None => None,
+        };
+        let gateway = match config {
+            Some(config) => Opened::new(config, upstreams).await?,
             None => None,
         };
         let behind = admin.as_ref().map_or(address, |(_, own)| *own);
-        Ok(Listeners { api, address, admin, access: Admin::behind(behind, tokens) })
+        let access = Admin::behind(behind, tokens);
+        Ok(Listeners { api, address, admin, access, gateway })
     }
 
     /// Serves until the life of the app is at its end.
-    pub(super) async fn serve(self, app: App, bounds: Bounds) {
+    pub(super) async fn serve(self, app: App, bounds: Bounds) -> Result<(), Failure> {
         let stops = || {
             let life = app.life.clone();
             async move { life.reaches(Phase::Stopping).await }
         };
         let limiter = app.limiter.clone();
         let is_many = |peer: IpAddr| peer.is_loopback() || limiter.trusts(peer);
-        match self.admin {
-            None => {
-                let all = Doors::all(app.clone());
-                serve::run(self.api, all, bounds, is_many, stops()).await;
-            }
-            Some((admin, _)) => {
-                let (public, own) = (Doors::public(app.clone()), Doors::admin(app.clone()));
-                let api = serve::run(self.api, public, bounds, is_many, stops());
-                let admin = serve::run(admin, own, bounds, is_many, stops());
-                tokio::join!(api, admin);
-            }
-        }
+        // All listeners share the places, so that there are no more connections than files.
+        let places = Arc::new(Semaphore::new(bounds.connections));
+        let entrance = |listener| Entrance { listener, tls: None, places: Some(places.clone()) };
+        let doors = if self.admin.is_some() { Doors::public } else { Doors::all };
+        let api = serve::run(entrance(self.api), doors(app.clone()), bounds, is_many, stops());
+        let admin = async {
+            let Some((admin, _)) = self.admin else { return };
+            let own = Doors::admin(app.clone());
+            serve::run(entrance(admin), own, bounds, is_many, stops()).await;
+        };
+        let gateway = self.gateway.map(|own| own.open(app.clone(), places.clone())).transpose()?;
+        let gateway = async {
+            let Some((entrance, gateway)) = gateway else { return };
+            serve::run(entrance, gateway, bounds, is_many, stops()).await;
+        };
+        tokio::join!(api, admin, gateway);
+        Ok(())
+    }
+
+    /// What the operator may not expect of the gateway.
+    pub(super) fn gateway_warnings(&self, config: Option<&Config>) -> Vec<String> {
+        let both = config.zip(self.gateway.as_ref());
+        both.map(|(config, opened)| gateway::warnings(config, opened)).unwrap_or_default()
     }
 }
 
@@ -82,22 +105,22 @@ pub(super) fn open_admin(config: &Config) -> Option<Fault> {
     is_open.then(|| Fault::of(&config.path, fault, repair))
 }
 
-/// A listener, and the address that it has.
-async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+/// A listener, and the address that it has; `flag` is where another one is written.
+pub(super) async fn bind(listen: &str, flag: &str) -> Result<(TcpListener, SocketAddr), Failure> {
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let repair = match error.kind() {
             ErrorKind::AddrInUse => format!(
-                "another program has this port; stop it, or choose another port with `--listen {}`",
+                "another program has this port; stop it, or choose another port with `{flag}{}`",
                 next_port(listen)
             ),
             ErrorKind::PermissionDenied => format!(
-                "ports below 1024 are for root; choose a higher one with `--listen {LISTEN_DEFAULT}`"
+                "ports below 1024 are for root; choose a higher one with `{flag}{LISTEN_DEFAULT}`"
             ),
             ErrorKind::AddrNotAvailable => format!(
-                "this machine does not have that address; write one it has, such as `--listen {LISTEN_DEFAULT}`"
+                "this machine does not have that address; write one it has, such as `{flag}{LISTEN_DEFAULT}`"
             ),
             _ => format!(
-                "{error}; write an address and a port, such as `--listen {LISTEN_DEFAULT}`"
+                "{error}; write an address and a port, such as `{flag}{LISTEN_DEFAULT}`"
             ),
         };
         Failure::new(format!("cannot listen on `{listen}`: {repair}"))

@@ -60,13 +60,15 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     store.check(&limiter, until).await?;
     let rulebook =
         Rulebook::open(opening, &limiter, config.as_ref()).await.map_err(Failure::new)?;
-    let bounds = bounds(args)?;
+    let has_gateway = config.as_ref().is_some_and(|own| own.file.settings.gateway.is_some());
+    let (bounds, upstreams) = bounds(args, has_gateway)?;
     let signals = Signals::new()?;
-    let listeners = Listeners::open(args, config.as_ref(), tokens).await?;
+    let listeners = Listeners::open(args, config.as_ref(), tokens, upstreams).await?;
     let address = listeners.address;
     let started = Started {
         address,
         admin: listeners.admin.as_ref().map(|(_, address)| *address),
+        gateway: listeners.gateway.as_ref().map(|own| (own.address, own.is_secure())),
         store: &store,
         config: config.as_ref(),
         stored: rulebook.stored(),
@@ -89,7 +91,10 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     Notify::find().map(|notify| tokio::spawn(notify.run(app.clone())));
     kept.clone().map(|kept| tokio::spawn(kept.keep(held.clone(), life.clone())));
     let (last, code) = tokio::select! {
-        () = listeners.serve(app, bounds) => ("stopped", ExitCode::SUCCESS),
+        served = listeners.serve(app, bounds) => {
+            served?;
+            ("stopped", ExitCode::SUCCESS)
+        }
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
     };
     if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
@@ -112,14 +117,17 @@ async fn say(started: &Started<'_>, json: bool) {
     let _ = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
-/// The bounds, once as many files may be open as they need.
-fn bounds(args: &Serve) -> Result<Bounds, Failure> {
+/// The bounds, once as many files may be open as they need, and how many connections to upstreams there may be:
+/// half as many as callers have, since few of those wait for an answer at a time.
+fn bounds(args: &Serve, has_gateway: bool) -> Result<(Bounds, usize), Failure> {
     let Connections { all, per_address } = args.connections;
-    let wanted = u64::from(all) + FILES_BESIDE;
+    let upstreams = if has_gateway { all.div_ceil(2) } else { 0 };
+    let wanted = u64::from(all) + u64::from(upstreams) + FILES_BESIDE;
     match rlimit::increase_nofile_limit(wanted) {
         Ok(files) if files < wanted => {
             let fault = format!("{all} connections need {wanted} open files, and {files} may be");
             let fits = files.saturating_sub(FILES_BESIDE).max(1);
+            let fits = if has_gateway { (fits * 2 / 3).max(1) } else { fits };
             let repair = format!("raise `ulimit -Hn`, or have fewer with `--connections {fits}`");
             return Err(Failure::new(format!("{fault}; {repair}")));
         }
@@ -127,7 +135,7 @@ fn bounds(args: &Serve) -> Result<Bounds, Failure> {
         _ => {}
     }
     let (connections, per_address) = (all as usize, per_address as usize);
-    Ok(Bounds { connections, per_address, ..Bounds::default() })
+    Ok((Bounds { connections, per_address, ..Bounds::default() }, upstreams as usize))
 }
 
 /// Where the buckets of a memory store are kept, if anywhere.
@@ -185,6 +193,7 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
             "`OTEL_EXPORTER_OTLP_ENDPOINT` is set, and this program was built without traces";
         warn(format!("{text}; build it with the feature `otel`"));
     }
+    listeners.gateway_warnings(config).into_iter().for_each(warn);
     let address = listeners.address;
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Upper ends of the buckets in seconds: fine where decisions in memory are, and around the deadlines of
-/// shared stores.
-pub(super) const ENDS: [f64; 16] = [
+/// shared stores; wide where servers behind the gateway answer.
+pub(super) const ENDS: [f64; 19] = [
     0.000_001, 0.000_002, 0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5,
-    0.001, 0.002_5, 0.005, 0.01, 0.015, 0.05, 1.0,
+    0.001, 0.002_5, 0.005, 0.01, 0.015, 0.05, 0.1, 0.25, 1.0, 10.0,
 ];
 
 /// The same in nanoseconds.
@@ -29,18 +29,21 @@ const ENDS_NANOS: [u64; ENDS.len()] = [
     10_000_000,
     15_000_000,
     50_000_000,
+    100_000_000,
+    250_000_000,
     1_000_000_000,
+    10_000_000_000,
 ];
 
 #[derive(Debug, Default)]
-pub(super) struct Histogram {
+pub(crate) struct Histogram {
     /// The last has what is beyond all ends.
     counts: [AtomicU64; ENDS.len() + 1],
     nanos: AtomicU64,
 }
 
 impl Histogram {
-    pub(super) fn record(&self, time: Duration) {
+    pub(crate) fn record(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let bucket = ENDS_NANOS.partition_point(|end| *end < nanos);
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
@@ -48,7 +51,7 @@ impl Histogram {
     }
 
     /// The sum in seconds, how many there were, and how many were in each bucket.
-    pub(super) fn read(&self) -> (f64, u64, Vec<(f64, u64)>) {
+    pub(crate) fn read(&self) -> (f64, u64, Vec<(f64, u64)>) {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
         let buckets: Vec<(f64, u64)> =
             ENDS.into_iter().chain([f64::INFINITY]).zip(counts).collect();
@@ -71,7 +74,7 @@ mod tests {
         }
         let (sum, count, buckets) = histogram.read();
         let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
-        assert_eq!(counts, [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1]);
+        assert_eq!(counts, [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0]);
         assert_eq!((count, sum), (6, 2.030_002_002));
     }
 

@@ -6,7 +6,7 @@
 
 mod writer;
 
-pub use writer::{LINES_MAX, Writer};
+pub use writer::{LINES_MAX, Lines, Writer};
 
 use super::{Door, sketch};
 use ratekeeper::diagnosis::Diagnosis;

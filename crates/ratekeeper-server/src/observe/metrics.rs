@@ -54,7 +54,8 @@ impl Collector for Reading {
         self.decisions(&mut page)?;
         self.store(&mut page)?;
         self.memory(&mut page)?;
-        self.releases(&mut page)
+        self.releases(&mut page)?;
+        self.observe.gateway().map_or(Ok(()), |figures| figures.write(&mut page))
     }
 }
 
@@ -124,7 +125,7 @@ impl Reading {
 }
 
 /// The page that is written.
-struct Page<'a>(DescriptorEncoder<'a>);
+pub(super) struct Page<'a>(DescriptorEncoder<'a>);
 
 impl Page<'_> {
     fn begin(
@@ -138,7 +139,7 @@ impl Page<'_> {
         self.0.encode_descriptor(stem, metric.help, None, kind)
     }
 
-    fn counters<L: EncodeLabelSet>(
+    pub(super) fn counters<L: EncodeLabelSet>(
         &mut self,
         name: &'static str,
         each: impl IntoIterator<Item = (L, u64)>,
@@ -151,7 +152,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn gauges<L: EncodeLabelSet>(
+    pub(super) fn gauges<L: EncodeLabelSet>(
         &mut self,
         name: &'static str,
         each: impl IntoIterator<Item = (L, u64)>,
@@ -174,6 +175,19 @@ impl Page<'_> {
         let (sum, count, buckets) = times.read();
         let mut metric = self.begin(name, "", MetricType::Histogram)?;
         metric.encode_histogram::<NoLabels>(sum, count, &buckets, None)
+    }
+
+    /// A histogram for each set of labels: its sum, its count and its buckets.
+    pub(super) fn histograms<'h, L: EncodeLabelSet>(
+        &mut self,
+        name: &'static str,
+        each: impl IntoIterator<Item = (L, &'h (f64, u64, Vec<(f64, u64)>))>,
+    ) -> fmt::Result {
+        let mut family = self.begin(name, "", MetricType::Histogram)?;
+        each.into_iter().try_for_each(|(labels, (sum, count, buckets))| {
+            let mut metric = family.encode_family(&labels)?;
+            metric.encode_histogram::<NoLabels>(*sum, *count, buckets, None)
+        })
     }
 
     fn info(&mut self, name: &'static str, labels: &[(&str, &str); 1]) -> fmt::Result {

@@ -5,17 +5,19 @@
 
 use super::stream::{Patient, Requests};
 use super::work::{Sent, Work};
-use super::{BUFFER_MAX, Bounds, HEADER_BYTES_MAX, HEADERS_MAX, LINE_MAX};
-use crate::door::Doors;
+use super::{
+    Answers, Arrival, BUFFER_MAX, Bounds, Encrypts, HEADER_BYTES_MAX, HEADERS_MAX, LINE_MAX,
+    Tunnels,
+};
 use crate::problem::Problem;
+use crate::socket::Socket;
+use crate::tls::HANDSHAKE;
 use axum::http::{HeaderValue, StatusCode, Version, header};
-use axum::response::IntoResponse;
+use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{HttpService, service_fn};
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use ratekeeper::layer::Peer;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::hash::BuildHasher;
@@ -27,6 +29,9 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
+
+/// What went wrong with a body.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a peer that speaks HTTP/2 begins with (RFC 9113, 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -52,24 +57,38 @@ const PONG_WITHIN: Duration = Duration::from_secs(10);
 const LOOKS: u32 = 4;
 
 /// Serves one connection until its peer, a bound or `stopped` ends it.
-pub(super) async fn serve(
-    mut stream: TcpStream,
+pub(super) async fn serve<A: Answers>(
+    stream: TcpStream,
+    tls: Option<Encrypts>,
     peer: IpAddr,
-    doors: Doors,
+    answers: A,
     bounds: Bounds,
     mut stopped: watch::Receiver<()>,
 ) {
     // Answers are small and complete: none should wait for the next.
     let _ = stream.set_nodelay(true);
+    let is_secure = tls.is_some();
+    let first = async {
+        let mut socket = match tls {
+            None => Socket::Plain(stream),
+            // In a box, so that the other connections do not carry its size along.
+            Some(tls) => Box::pin(encrypted(tls, stream)).await?,
+        };
+        let first = first(&mut socket, &bounds).await?;
+        Some((socket, first))
+    };
     let first = tokio::select! {
-        first = first(&mut stream, &bounds) => first,
+        first = first => first,
         _ = stopped.changed() => None,
     };
-    let Some(first) = first else { return };
+    let Some((socket, first)) = first else { return };
     let work = Work::default();
-    let answers = answers(doors, peer, bounds.request, work.clone());
     let is_two = first == PREFACE;
-    let stream = Patient::new(stream, first, &bounds);
+    let tunnels = (!is_two).then(|| Tunnels(work.clone()));
+    let Bounds { request: most, body, .. } = bounds;
+    let arrival = Arrival { peer, is_secure, most, body, tunnels };
+    let answers = service(answers, arrival, work.clone());
+    let stream = Patient::new(socket, first, &bounds);
     if is_two {
         // In a box, so that the other connections do not carry its size along.
         return Box::pin(two(stream, answers, work, bounds, stopped)).await;
@@ -78,18 +97,26 @@ pub(super) async fn serve(
         .await;
 }
 
+/// The same connection, encrypted, if its peer goes along.
+async fn encrypted(tls: Encrypts, stream: TcpStream) -> Option<Socket> {
+    let greeted = timeout(HANDSHAKE, tls.0.accept(stream)).await.ok()?;
+    greeted.ok().map(|stream| Socket::from(Box::new(stream)))
+}
+
 /// A connection on which requests come one after the other.
 ///
 /// What HTTP needs for a connection is several times the size of the connection, and most of them are quiet:
 /// it is put away when there has been nothing to do for a moment, and made again when something comes.
-async fn one<A>(
+async fn one<A, B>(
     mut stream: Patient,
     mut answers: A,
     work: Work,
     bounds: Bounds,
     mut stopped: watch::Receiver<()>,
 ) where
-    A: HttpService<Incoming, ResBody = Sent, Error = Infallible>,
+    A: HttpService<Incoming, ResBody = Sent<B>, Error = Infallible>,
+    Sent<B>: hyper::body::Body<Error: Into<BoxError>>,
+    B: 'static,
 {
     loop {
         let mut connection = http1::Builder::new()
@@ -107,7 +134,14 @@ async fn one<A>(
             Poll::Pending => Poll::Pending,
         });
         tokio::select! {
-            rests = rests => if !rests { return },
+            rests = rests => if !rests {
+                let Some(tunnel) = work.take_tunnel() else { return };
+                let parts = connection.into_parts();
+                let (socket, more) = parts.io.into_inner();
+                // Nothing is left there once a first request was read.
+                debug_assert!(more.is_empty());
+                return tunnel(socket, parts.read_buf).await;
+            },
             _ = stopped.changed() => {
                 Pin::new(&mut connection).graceful_shutdown();
                 let _ = connection.await;
@@ -127,7 +161,7 @@ async fn one<A>(
 }
 
 /// The first bytes: the preface of HTTP/2, or the first that differ from it.
-async fn first(stream: &mut TcpStream, bounds: &Bounds) -> Option<Vec<u8>> {
+async fn first(stream: &mut Socket, bounds: &Bounds) -> Option<Vec<u8>> {
     let mut bytes = [0; PREFACE.len()];
     let (mut count, mut patience) = (0, bounds.idle);
     loop {
@@ -141,15 +175,17 @@ async fn first(stream: &mut TcpStream, bounds: &Bounds) -> Option<Vec<u8>> {
 }
 
 /// A connection on which many requests are under way at a time.
-async fn two<A>(
+async fn two<A, B>(
     stream: Patient,
     answers: A,
     work: Work,
     bounds: Bounds,
     mut stopped: watch::Receiver<()>,
 ) where
-    A: HttpService<Incoming, ResBody = Sent, Error = Infallible> + Send,
+    A: HttpService<Incoming, ResBody = Sent<B>, Error = Infallible> + Send,
     A::Future: Send + 'static,
+    Sent<B>: hyper::body::Body<Data: Send, Error: Into<BoxError>>,
+    B: Send + 'static,
 {
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -192,31 +228,23 @@ fn spread(time: Duration) -> Duration {
     time / 1000 * (900 + chance as u32)
 }
 
-/// Answers requests, within the bounds of a request.
-fn answers(
-    doors: Doors,
-    peer: IpAddr,
-    most: Duration,
+/// Answers requests, and notes what is under way.
+fn service<A: Answers>(
+    answers: A,
+    arrival: Arrival,
     work: Work,
-) -> impl HttpService<Incoming, ResBody = Sent, Error = Infallible, Future: Send + 'static> + Send {
-    service_fn(move |mut request: Request<Incoming>| {
+) -> impl HttpService<Incoming, ResBody = Sent<A::Body>, Error = Infallible, Future: Send + 'static> + Send
+{
+    service_fn(move |request: Request<Incoming>| {
         let under_way = work.begin();
-        let answer = judge(&mut request).map(|()| doors.answer(request, Some(Peer(peer))));
-        async move {
-            let answer = match answer {
-                Ok(answer) => {
-                    timeout(most, answer).await.unwrap_or_else(|_| too_slow(most).into_response())
-                }
-                Err(problem) => problem.into_response(),
-            };
-            Ok::<Response<Sent>, Infallible>(answer.map(|body| under_way.answer(body)))
-        }
+        let answer = answers.answer(request, &arrival);
+        async move { Ok(answer.await.map(|body| under_way.answer(body))) }
     })
 }
 
 /// What the parsers of both versions let pass and we do not. The host of a request is in its field `Host`,
 /// wherever it was.
-fn judge(request: &mut Request<Incoming>) -> Result<(), Problem> {
+pub(crate) fn judge<B>(request: &mut Request<B>) -> Result<(), Problem> {
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if request.method().as_str().len() + target > LINE_MAX {
         let detail = format!("the request line is longer than {LINE_MAX} bytes; send less in it");
@@ -243,10 +271,4 @@ fn judge(request: &mut Request<Incoming>) -> Result<(), Problem> {
             Err(Problem::new(StatusCode::BAD_REQUEST, detail))
         }
     }
-}
-
-fn too_slow(limit: Duration) -> Problem {
-    let limit = ratekeeper::decision::Wait(limit);
-    let detail = format!("the request took longer than {limit}; send it faster");
-    Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
 }

@@ -7,6 +7,7 @@
 
 use super::Bounds;
 use super::work::Work;
+use crate::socket::Socket;
 use hyper::body::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
@@ -14,12 +15,11 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
 /// A stream that waits for its peer, but not for ever.
 pub(super) struct Patient {
-    stream: TokioIo<TcpStream>,
+    stream: TokioIo<Socket>,
     /// What was read before it was known what is spoken.
     first: Vec<u8>,
     write: Duration,
@@ -92,7 +92,7 @@ impl Requests {
 
 impl Patient {
     /// A stream of which these bytes have come already.
-    pub(super) fn new(stream: TcpStream, first: Vec<u8>, bounds: &Bounds) -> Patient {
+    pub(super) fn new(stream: Socket, first: Vec<u8>, bounds: &Bounds) -> Patient {
         let (stream, write) = (TokioIo::new(stream), bounds.write);
         Patient { stream, first, write, patience: None, requests: None }
     }
@@ -108,11 +108,16 @@ impl Patient {
         Patient { first, ..self }
     }
 
+    /// The connection, of which nothing is left to be read here.
+    pub(super) fn into_inner(self) -> (Socket, Vec<u8>) {
+        (self.stream.into_inner(), self.first)
+    }
+
     /// Waits until there is something to read; not if nothing comes for so long.
     pub(super) async fn wakes(&mut self, idle: Duration) -> bool {
         let since = self.requests.as_ref().and_then(|requests| requests.work.quiet_since());
         let deadline = since.unwrap_or_else(Instant::now) + idle;
-        let readable = self.stream.inner().readable();
+        let readable = self.stream.inner().tcp().readable();
         !self.first.is_empty() || timeout_at(deadline, readable).await.is_ok()
     }
 
@@ -127,7 +132,7 @@ impl Patient {
     fn within<T>(
         &mut self,
         context: &mut Context<'_>,
-        work: impl FnOnce(Pin<&mut TokioIo<TcpStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,
+        work: impl FnOnce(Pin<&mut TokioIo<Socket>>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if let Poll::Ready(done) = work(Pin::new(&mut self.stream), context) {
             if self.patience.take().is_some() {

@@ -3,11 +3,13 @@
 //! Invariant: a request is under way from its header to the last piece of its answer, or until it is given
 //! up; whatever moves it on is counted.
 
-use axum::body::{Body, Bytes, HttpBody};
-use http_body::{Frame, SizeHint};
+use super::answers::Tunnel;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Bytes;
+use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -16,7 +18,6 @@ use tokio::time::Instant;
 #[derive(Clone, Debug)]
 pub(super) struct Work(Arc<Counts>);
 
-#[derive(Debug)]
 struct Counts {
     under_way: AtomicUsize,
     moves: AtomicU64,
@@ -27,12 +28,21 @@ struct Counts {
     rests: AtomicBool,
     /// Whether an answer is on its way and does not get on.
     stuck: AtomicBool,
+    /// What goes on with the connection when it speaks HTTP no more.
+    tunnel: Mutex<Option<Tunnel>>,
+}
+
+impl fmt::Debug for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counts").field("under_way", &self.under_way).finish_non_exhaustive()
+    }
 }
 
 impl Default for Work {
     fn default() -> Work {
-        let (under_way, moves, ended, rests, stuck) = Default::default();
-        Work(Arc::new(Counts { under_way, moves, born: Instant::now(), ended, rests, stuck }))
+        let (under_way, moves, ended, rests, stuck, tunnel) = Default::default();
+        let born = Instant::now();
+        Work(Arc::new(Counts { under_way, moves, born, ended, rests, stuck, tunnel }))
     }
 }
 
@@ -76,6 +86,16 @@ impl Work {
         self.0.stuck.store(stuck, Ordering::Relaxed);
     }
 
+    /// Leaves what goes on with the connection.
+    pub(super) fn leave(&self, tunnel: Tunnel) {
+        *self.0.tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(tunnel);
+    }
+
+    /// What goes on with the connection, if anything was left.
+    pub(super) fn take_tunnel(&self) -> Option<Tunnel> {
+        self.0.tunnel.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// A number that changes whenever something gets on.
     pub(super) fn moves(&self) -> u64 {
         self.0.moves.load(Ordering::Relaxed)
@@ -92,7 +112,7 @@ pub(super) struct UnderWay(Work);
 
 impl UnderWay {
     /// Its answer, with which it ends.
-    pub(super) fn answer(self, body: Body) -> Sent {
+    pub(super) fn answer<B: Body>(self, body: B) -> Sent<B> {
         let mut sent = Sent { body, under_way: Some(self) };
         sent.note();
         sent
@@ -109,13 +129,13 @@ impl Drop for UnderWay {
 }
 
 /// The body of an answer.
-pub(super) struct Sent {
-    body: Body,
+pub(super) struct Sent<B> {
+    body: B,
     /// Until the last piece is taken, not until the body is gone: by then the connection waits already.
     under_way: Option<UnderWay>,
 }
 
-impl Sent {
+impl<B: Body> Sent<B> {
     fn note(&mut self) {
         if let Some(under_way) = &self.under_way {
             under_way.0.note();
@@ -126,14 +146,14 @@ impl Sent {
     }
 }
 
-impl HttpBody for Sent {
+impl<B: Body<Data = Bytes> + Unpin> Body for Sent<B> {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if frame.is_ready() {
             self.note();

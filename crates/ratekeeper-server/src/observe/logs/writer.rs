@@ -42,7 +42,16 @@ pub struct Lines {
 impl Writer {
     /// Starts the thread.
     pub fn start(to: impl Write + Send + 'static, format: Format) -> io::Result<Writer> {
-        let (queue, messages) = sync_channel(LINES_MAX);
+        Writer::with_room(LINES_MAX, to, format)
+    }
+
+    /// The same, with so many lines on their way at most.
+    pub fn with_room(
+        lines: usize,
+        to: impl Write + Send + 'static,
+        format: Format,
+    ) -> io::Result<Writer> {
+        let (queue, messages) = sync_channel(lines);
         let left_out = Arc::new(AtomicU64::new(0));
         let lines = Lines { queue, left_out: Arc::clone(&left_out) };
         let thread = thread::Builder::new().name("log".into());
@@ -86,6 +95,15 @@ fn write(mut to: impl Write, format: Format, messages: &Receiver<Message>, left_
     }
 }
 
+impl Lines {
+    /// Sends a line on its way, unless there are too many.
+    pub(crate) fn send(&self, line: Vec<u8>) {
+        if self.queue.try_send(Message::Line(line)).is_err() {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
 impl<'a> MakeWriter<'a> for Lines {
     type Writer = Line<'a>;
 
@@ -116,8 +134,8 @@ impl Write for Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let text = std::mem::take(&mut self.text);
-        if !text.is_empty() && self.lines.queue.try_send(Message::Line(text)).is_err() {
-            self.lines.left_out.fetch_add(1, Ordering::Relaxed);
+        if !text.is_empty() {
+            self.lines.send(text);
         }
     }
 }

@@ -25,7 +25,7 @@ const fn metric(
 }
 
 /// Every metric.
-pub const METRICS: [Metric; 21] = [
+pub const METRICS: [Metric; 29] = [
     metric(
         "ratekeeper_decisions_total",
         "counter",
@@ -140,6 +140,55 @@ pub const METRICS: [Metric; 21] = [
         "gauge",
         "",
         "Units that leases may admit beyond the limits; 0 as long as no rule leases",
+    ),
+    metric(
+        "ratekeeper_gateway_requests_total",
+        "counter",
+        "route, code",
+        "Requests of each route of the gateway, by the class of their answer; the route none stands \
+         for paths that have none",
+    ),
+    metric(
+        "ratekeeper_upstream_seconds",
+        "histogram",
+        "route",
+        "Time until the header of an upstream's answer",
+    ),
+    metric(
+        "ratekeeper_upstream_in_flight",
+        "gauge",
+        "upstream",
+        "Requests that are under way with each upstream",
+    ),
+    metric(
+        "ratekeeper_upstream_connections",
+        "gauge",
+        "upstream, state",
+        "Connections to each upstream: busy with a request, or idle until the next",
+    ),
+    metric(
+        "ratekeeper_upstream_healthy",
+        "gauge",
+        "upstream",
+        "1 while an upstream gets requests; 0 while it is ejected",
+    ),
+    metric(
+        "ratekeeper_upstream_failures_total",
+        "counter",
+        "upstream, kind",
+        "Requests that an upstream failed: connect, timeout, closed or bad",
+    ),
+    metric(
+        "ratekeeper_upstream_retries_total",
+        "counter",
+        "upstream",
+        "Requests that were sent on to another upstream, since this one could not be reached",
+    ),
+    metric(
+        "ratekeeper_upstream_ejections_total",
+        "counter",
+        "upstream",
+        "How often an upstream was taken out until it is well",
     ),
     metric("ratekeeper_build_info", "info", "version", "Which version runs"),
 ];

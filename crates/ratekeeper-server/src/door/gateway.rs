@@ -1,0 +1,245 @@
+//! The gateway: limits in front of an API that knows nothing of them.
+//!
+//! A request is read in one form ([`judge`], the canonical path), its route is found and its caller identified;
+//! then the tower layer decides, and what it admits is forwarded. Invariants: what the rules saw is what the
+//! upstream gets; what they refuse, the upstream never sees.
+
+mod body;
+mod failure;
+mod fields;
+mod figures;
+mod forward;
+mod log;
+mod passed;
+mod routes;
+mod set_up;
+mod tunnel;
+mod upstream;
+
+pub use body::Broken;
+pub use passed::Told;
+pub(crate) use set_up::Sites;
+
+use crate::app::App;
+use crate::decisions::Asked;
+use crate::observe::{Door, through};
+use crate::problem::Problem;
+use crate::serve::{Answers, Arrival, Tunnels, judge};
+use axum::http::{HeaderValue, Method, StatusCode, header, request};
+use forward::{Forward, Opened};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use log::{Entry, Line, Log};
+use passed::Passed;
+use ratekeeper::identity::Verified;
+use ratekeeper::layer::{self, Held, RateLimit, RateLimitLayer, Seen};
+use ratekeeper::request::path::CanonicalPath;
+use ratekeeper::rule::file::Auth;
+use ratekeeper::{Decisions, Rejected};
+use routes::Routes;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tower::{Layer, Service};
+
+/// The gateway; a clone is of the same.
+#[derive(Clone)]
+pub struct Gateway {
+    inner: Arc<Inner>,
+    limited: RateLimit<Forward>,
+}
+
+struct Inner {
+    app: App,
+    routes: Arc<Routes>,
+    log: Option<Log>,
+}
+
+/// What is found out about a request before the limits, and goes with it.
+#[derive(Clone)]
+struct Routed {
+    route: Option<usize>,
+    peer: IpAddr,
+    is_secure: bool,
+    /// How long the caller may pause within its body.
+    pause: Duration,
+    verified: Option<Verified>,
+    /// Why the caller could not be identified.
+    rejected: Option<Rejected>,
+    entry: Option<Arc<Entry>>,
+}
+
+impl Gateway {
+    fn new(app: App, routes: Arc<Routes>, log: Option<Log>) -> Gateway {
+        let inner = Arc::new(Inner { app, routes, log });
+        let said = |seen: &Seen<'_>| seen.extensions().get::<Routed>().cloned();
+        let deciding = Arc::clone(&inner);
+        let layer = RateLimitLayer::new(inner.app.limiter.clone())
+            .peer(|seen| seen.extensions().get().map(|routed: &Routed| routed.peer))
+            .user(move |seen| Some(said(seen)?.verified?.user))
+            .tier(move |seen| said(seen)?.verified?.tier)
+            .decided(move |seen, request, decisions| deciding.decided(seen, request, decisions));
+        let limited = layer.layer(Forward(Arc::clone(&inner)));
+        Gateway { inner, limited }
+    }
+}
+
+impl Answers for Gateway {
+    type Body = Told;
+
+    fn answer(
+        &self,
+        mut request: Request<Incoming>,
+        arrival: &Arrival,
+    ) -> impl Future<Output = Response<Told>> + Send + use<> {
+        let judged = judge(&mut request);
+        let (mut parts, body) = request.into_parts();
+        let mut line = self.inner.line(&parts, arrival);
+        let routed =
+            judged.and_then(|()| self.inner.route(&mut parts, arrival, line.as_deref_mut()));
+        let (inner, mut limited) = (Arc::clone(&self.inner), self.limited.clone());
+        let tunnels = arrival.tunnels.clone();
+        async move {
+            let routed = match routed {
+                Ok(routed) => routed,
+                Err(problem) => {
+                    inner.routes.none.note(problem.status());
+                    return Told::problem(&problem, line);
+                }
+            };
+            let route = routed.route;
+            parts.extensions.insert(routed);
+            let request = Request::from_parts(parts, body);
+            let asking = async { limited.call(request).await };
+            let Ok(mut response) = through(Door::Gateway, asking).await;
+            inner.routes.counts(route).note(response.status());
+            hand_over(&mut response, tunnels.as_ref());
+            Told::limited(response, line)
+        }
+    }
+}
+
+impl Inner {
+    /// The line of a request in the access log, if there is one.
+    fn line(&self, parts: &request::Parts, arrival: &Arrival) -> Option<Box<Line>> {
+        let log = self.log.as_ref()?;
+        let limiter = &self.app.limiter;
+        let request = ratekeeper::Request {
+            peer: Some(arrival.peer),
+            headers: &parts.headers,
+            ..ratekeeper::Request::new("", "/")
+        };
+        let client = limiter.client(&request).unwrap_or(arrival.peer);
+        Some(log.begin(parts, client, limiter))
+    }
+
+    /// Brings a request into the form that rules and upstream see, and finds its route and who sent it.
+    fn route(
+        &self,
+        parts: &mut request::Parts,
+        arrival: &Arrival,
+        line: Option<&mut Line>,
+    ) -> Result<Routed, Problem> {
+        if parts.method == Method::CONNECT {
+            let detail = "the gateway opens no tunnels; send requests for paths";
+            return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail));
+        }
+        let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
+        let path = CanonicalPath::new(parts.uri.path()).map_err(|error| bad(error.to_string()))?;
+        let path = path.into_owned();
+        let fits = forward::canonical(parts, path.as_str());
+        fits.ok_or_else(|| bad("the target is none; send a path and perhaps a query".into()))?;
+        host(parts)?;
+        let route = self.routes.find(&path);
+        let auth = route.and_then(|number| self.routes.all.get(number)).map(|route| route.auth);
+        let mut routed = Routed {
+            route,
+            peer: arrival.peer,
+            is_secure: arrival.is_secure,
+            pause: arrival.body,
+            verified: None,
+            rejected: None,
+            entry: None,
+        };
+        if auth.is_some_and(|auth| auth != Auth::None) {
+            let request = ratekeeper::Request {
+                peer: Some(arrival.peer),
+                headers: &parts.headers,
+                ..ratekeeper::Request::new(parts.method.as_str(), path.as_str())
+            };
+            match self.app.limiter.identify(&request) {
+                Ok(verified) => routed.verified = verified,
+                Err(rejected) => routed.rejected = Some(rejected),
+            }
+        }
+        if let Some(line) = line {
+            line.route(route.and_then(|number| self.routes.all.get(number)).map(|own| &*own.path));
+            routed.entry = Some(Arc::clone(&line.entry));
+        }
+        Ok(routed)
+    }
+
+    /// Keeps a refusal for who asks why, and notes every decision in the access log.
+    fn decided(
+        &self,
+        seen: &Seen<'_>,
+        request: &ratekeeper::Request<'_>,
+        decisions: &Decisions,
+    ) -> Option<String> {
+        let limiter = &self.app.limiter;
+        let asked = || Asked::about(limiter, request, decisions);
+        let door = Door::Gateway.name();
+        let id = self.app.refusals.note(limiter.now(), door, decisions, asked);
+        let routed = seen.extensions().get::<Routed>();
+        if let Some(entry) = routed.and_then(|routed| routed.entry.as_ref()) {
+            entry.decided(decisions, id.as_deref());
+        }
+        id
+    }
+}
+
+/// Whether the host is one: a name or an address, and perhaps a port.
+fn host(parts: &request::Parts) -> Result<(), Problem> {
+    let Some(host) = parts.headers.get(header::HOST).map(HeaderValue::as_bytes) else {
+        return Ok(());
+    };
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let (name, port) = match host.strip_prefix(b"[") {
+        Some(rest) => {
+            let end = rest.iter().position(|byte| *byte == b']');
+            let is_address = |byte: &u8| byte.is_ascii_hexdigit() || b":.".contains(byte);
+            match end.filter(|end| rest[..*end].iter().all(is_address)) {
+                Some(end) => (&rest[..end], &rest[end + 1..]),
+                None => (&b""[..], &b""[..]),
+            }
+        }
+        None => {
+            let end = host.iter().position(|byte| *byte == b':').unwrap_or(host.len());
+            let (name, port) = host.split_at(end);
+            (if name.iter().all(plain) { name } else { &b""[..] }, port)
+        }
+    };
+    let fits = match port.strip_prefix(b":") {
+        Some(digits) => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        None => port.is_empty(),
+    };
+    if name.is_empty() || !fits {
+        let detail = "`Host` is not a name or an address, with or without a port; send one";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
+    }
+    Ok(())
+}
+
+/// Hands the caller's connection over, if its answer says so; what its request holds goes with it.
+fn hand_over(response: &mut Response<layer::Body<Passed>>, tunnels: Option<&Tunnels>) {
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return;
+    }
+    let held = response.extensions_mut().remove::<Held>();
+    let Some(Opened(opened)) = response.extensions_mut().remove() else { return };
+    let open = opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let (Some(mut open), Some(tunnels)) = (open, tunnels) {
+        open.held = held;
+        tunnels.leave(tunnel::tunnel(open));
+    }
+}

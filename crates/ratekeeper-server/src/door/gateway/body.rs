@@ -1,0 +1,138 @@
+//! The body of a request on its way to an upstream.
+//!
+//! Invariant: it is passed on piece by piece, as the upstream takes it; who pauses for too long within it is
+//! given up.
+
+use super::failure::Failure;
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep, timeout_at};
+
+/// The body of a request.
+pub(super) struct Outgoing {
+    body: Incoming,
+    /// How long the caller may pause.
+    pause: Duration,
+    alarm: Option<Pin<Box<Sleep>>>,
+    fate: Fate,
+}
+
+/// How far the body of a request is; most requests have none.
+#[derive(Clone, Default)]
+pub(super) struct Fate(Option<Arc<Marks>>);
+
+#[derive(Default)]
+struct Marks {
+    pieces: AtomicU64,
+    done: AtomicBool,
+    slow: AtomicBool,
+    broken: AtomicBool,
+}
+
+impl Outgoing {
+    pub(super) fn new(body: Incoming, pause: Duration) -> Outgoing {
+        let fate = Fate((!body.is_end_stream()).then(Arc::default));
+        Outgoing { body, pause, alarm: None, fate }
+    }
+
+    /// How far it is, also after it is gone.
+    pub(super) fn fate(&self) -> Fate {
+        self.fate.clone()
+    }
+}
+
+impl Fate {
+    /// Whether all of it has been passed on.
+    pub(super) fn is_done(&self) -> bool {
+        self.0.as_ref().is_none_or(|marks| marks.done.load(Ordering::Relaxed))
+    }
+
+    /// Waits for an answer that begins within `patience` of the last piece, and until `until`.
+    pub(super) async fn watch<T>(
+        &self,
+        until: Instant,
+        patience: Duration,
+        asking: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let mut asking = pin!(asking);
+        let pieces = || self.0.as_ref().map(|marks| marks.pieces.load(Ordering::Relaxed));
+        loop {
+            let (before, now) = (pieces(), Instant::now());
+            let deadline = until.min(now + patience);
+            match timeout_at(deadline, asking.as_mut()).await {
+                Ok(answer) => return Ok(answer),
+                Err(_) if deadline < until && pieces() != before => {}
+                Err(_) => return Err(Failure::Late),
+            }
+        }
+    }
+
+    /// Whose fault an error is.
+    pub(super) fn blame(&self, error: &hyper::Error) -> Failure {
+        match &self.0 {
+            Some(marks) if marks.slow.load(Ordering::Relaxed) => Failure::Slow,
+            Some(marks) if marks.broken.load(Ordering::Relaxed) => Failure::Left,
+            _ => Failure::of(error),
+        }
+    }
+
+    fn mark(&self, mark: impl FnOnce(&Marks)) {
+        if let Some(marks) = &self.0 {
+            mark(marks);
+        }
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            let pause = self.pause;
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(pause)));
+            if alarm.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            self.fate.mark(|marks| marks.slow.store(true, Ordering::Relaxed));
+            return Poll::Ready(Some(Err(Broken)));
+        };
+        self.alarm = None;
+        let is_end = frame.is_none() || self.body.is_end_stream();
+        self.fate.mark(|marks| {
+            marks.pieces.fetch_add(1, Ordering::Relaxed);
+            marks.done.fetch_or(is_end, Ordering::Relaxed);
+            let broken = matches!(frame, Some(Err(_)));
+            marks.broken.fetch_or(broken, Ordering::Relaxed);
+        });
+        Poll::Ready(frame.map(|frame| frame.map_err(|_| Broken)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A body that did not come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body did not come to its end")
+    }
+}
+
+impl std::error::Error for Broken {}

@@ -1,0 +1,217 @@
+//! Header fields of requests and answers that pass the gateway.
+//!
+//! Invariants: what concerns one connection alone stays on it, and `Connection` names nothing else away; what
+//! the upstream reads about who calls is written here, or by a proxy that is trusted; what a caller writes in
+//! its place, in whatever spelling, does not pass.
+
+use super::Routed;
+use axum::http::header::{
+    CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, UPGRADE, VIA,
+};
+use axum::http::{Version, request};
+use ratekeeper::Limiter;
+use ratekeeper::identity::{Verified, is_forwarding_name};
+use std::fmt::Write;
+use std::net::IpAddr;
+
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const USER: HeaderName = HeaderName::from_static("x-ratekeeper-user");
+const TIER: HeaderName = HeaderName::from_static("x-ratekeeper-tier");
+
+/// What fields of our own begin with.
+const OWN: &str = "x-ratekeeper-";
+
+/// Whom upstreams and other gateways see on the way.
+const NAME: &str = "ratekeeper";
+const BY_US: HeaderValue = HeaderValue::from_static("1.1 ratekeeper");
+
+/// Gateways like this one that a request may pass, before it is taken to go in circles.
+const HOPS_MAX: usize = 8;
+
+/// What is between two neighbours and nobody else.
+fn is_of_the_connection(name: &str) -> bool {
+    matches!(
+        name,
+        "connection"
+            | "keep-alive"
+            | "proxy-connection"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+            | "http2-settings"
+    )
+}
+
+/// What would make a server take another method than the rules saw.
+fn is_override(name: &str) -> bool {
+    matches!(name, "x-http-method-override" | "x-http-method" | "x-method-override")
+}
+
+/// Whether a name is one of our own; `_` passes for `-`, as it does in servers.
+fn is_own(name: &str) -> bool {
+    let dash = |byte: u8| if byte == b'_' { b'-' } else { byte };
+    name.len() >= OWN.len() && name.bytes().map(dash).zip(OWN.bytes()).all(|(a, b)| a == b)
+}
+
+/// The protocol that a caller wants to go on with on this connection.
+pub(super) fn upgrade(request: &request::Parts) -> Option<HeaderValue> {
+    if request.version != Version::HTTP_11 || !has_word(&request.headers, &CONNECTION, "upgrade") {
+        return None;
+    }
+    let mut wanted = request.headers.get_all(UPGRADE).iter();
+    let (only, more) = (wanted.next()?, wanted.next());
+    // Over HTTP/2 in the middle of it requests would come that no rule sees.
+    let is_two = |text: &str| text.split(',').any(|name| name.trim().eq_ignore_ascii_case("h2c"));
+    let is_plain = only.to_str().is_ok_and(|text| !is_two(text));
+    (more.is_none() && is_plain).then(|| only.clone())
+}
+
+/// Whether a list has a word.
+fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    let lists = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lists.flat_map(|list| list.split(',')).any(|own| own.trim().eq_ignore_ascii_case(word))
+}
+
+/// Whether a request has passed gateways like this one too often.
+pub(super) fn goes_in_circles(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+    lists.flat_map(|list| list.split(',')).filter(|own| own.contains(NAME)).count() >= HOPS_MAX
+}
+
+/// Makes of a caller's fields those that its upstream gets.
+pub(super) fn outgoing(request: &mut request::Parts, routed: &Routed, limiter: &Limiter) {
+    let trusted = limiter.trusts(routed.peer);
+    let header = trusted.then(|| limiter.client_ip_header());
+    let client = trusted.then(|| client(request, routed, limiter)).flatten();
+    let upgrade = upgrade(request);
+    let headers = &mut request.headers;
+    let takes_trailers = has_word(headers, &TE, "trailers");
+    let stays = |name: &str| {
+        let kept = header.as_deref().is_some_and(|header| {
+            name == header || name.starts_with("x-forwarded-") && name != FOR.as_str()
+        });
+        kept || !is_forwarding_name(name)
+    };
+    let gone = |name: &str| {
+        is_of_the_connection(name) || is_override(name) || is_own(name) || name == EXPECT.as_str()
+    };
+    remove(headers, |name| gone(name) || !stays(name));
+    if takes_trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
+    if let Some(protocol) = upgrade {
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, protocol);
+    }
+    forwarded(headers, routed, header.as_deref(), client);
+    headers.append(VIA, BY_US);
+    if let Some(verified) = &routed.verified {
+        identified(headers, verified);
+    }
+}
+
+/// The client's address, as rules see it.
+fn client(request: &request::Parts, routed: &Routed, limiter: &Limiter) -> Option<IpAddr> {
+    let request = ratekeeper::Request {
+        peer: Some(routed.peer),
+        headers: &request.headers,
+        ..ratekeeper::Request::new("", "/")
+    };
+    limiter.client(&request)
+}
+
+/// Says for whom we speak. `header` is where the peer says it, if it is trusted.
+fn forwarded(
+    headers: &mut HeaderMap,
+    routed: &Routed,
+    header: Option<&str>,
+    client: Option<IpAddr>,
+) {
+    let peer = routed.peer;
+    let proto = if routed.is_secure { "https" } else { "http" };
+    let before = match (header, client) {
+        (Some(header), _) if header == FOR.as_str() => joined(headers, &FOR),
+        (_, Some(client)) if client != peer => Some(client.to_string()),
+        _ => None,
+    };
+    let all = before.map_or_else(|| peer.to_string(), |before| format!("{before}, {peer}"));
+    if let Ok(all) = HeaderValue::try_from(all) {
+        headers.insert(FOR, all);
+    }
+    if header == Some(FORWARDED.as_str()) {
+        let node = match peer {
+            IpAddr::V4(peer) => peer.to_string(),
+            IpAddr::V6(peer) => format!("\"[{peer}]\""),
+        };
+        let all = joined(headers, &FORWARDED).map_or(String::new(), |before| before + ", ");
+        if let Ok(all) = HeaderValue::try_from(format!("{all}for={node};proto={proto}")) {
+            headers.insert(FORWARDED, all);
+        }
+    }
+    if header.is_none() || !headers.contains_key(PROTO) {
+        headers.insert(PROTO, HeaderValue::from_static(proto));
+    }
+    if (header.is_none() || !headers.contains_key(FORWARDED_HOST))
+        && let Some(host) = headers.get(HOST).cloned()
+    {
+        headers.insert(FORWARDED_HOST, host);
+    }
+}
+
+/// All lines of a list as one.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
+/// Says who the caller has proved to be.
+fn identified(headers: &mut HeaderMap, verified: &Verified) {
+    let said = [(USER, Some(&verified.user)), (TIER, verified.tier.as_ref())];
+    for (name, text) in said {
+        if let Some(value) = text.and_then(|text| HeaderValue::try_from(escaped(text)).ok()) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// A text as a field can hold it: what is not visible ASCII is percent-encoded, and so is `%`.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte.is_ascii_graphic() && byte != b'%' {
+            true => out.push(char::from(byte)),
+            false => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// Makes of an upstream's fields those that the caller gets.
+pub(super) fn incoming(headers: &mut HeaderMap) {
+    remove(headers, is_of_the_connection);
+}
+
+/// The same of an answer after which another protocol is spoken.
+pub(super) fn switching(headers: &mut HeaderMap) {
+    let protocol = headers.get(UPGRADE).cloned();
+    incoming(headers);
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    if let Some(protocol) = protocol {
+        headers.insert(UPGRADE, protocol);
+    }
+}
+
+/// Takes fields away by name.
+fn remove(headers: &mut HeaderMap, is_gone: impl Fn(&str) -> bool) {
+    let gone: Vec<HeaderName> =
+        headers.keys().filter(|name| is_gone(name.as_str())).cloned().collect();
+    for name in gone {
+        headers.remove(name);
+    }
+}

@@ -1,0 +1,170 @@
+//! Behind the limits: finds the upstream for a request, asks it, and passes its answer on.
+//!
+//! Invariant: whoever gets here was admitted, and gets one answer: the upstream's, or a problem that says what
+//! is wrong. A request is sent on again only if nothing of it was sent, its method is idempotent, and the
+//! budget has room.
+
+use super::body::Outgoing;
+use super::failure::{Failed, Failure};
+use super::passed::Passed;
+use super::routes::Route;
+use super::tunnel::Open;
+use super::upstream::{Answered, Upstream};
+use super::{Inner, Routed, fields};
+use crate::problem::Problem;
+use axum::http::uri::PathAndQuery;
+use axum::http::{StatusCode, Uri, Version, header, request};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use ratekeeper::rule::file::Auth;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use tokio::time::Instant;
+use tower::Service;
+
+/// Asks upstreams.
+#[derive(Clone)]
+pub(super) struct Forward(pub(super) Arc<Inner>);
+
+/// A connection that is to be handed over after its answer, until somebody takes it.
+#[derive(Clone)]
+pub(super) struct Opened(pub(super) Arc<Mutex<Option<Open>>>);
+
+impl Service<Request<Incoming>> for Forward {
+    type Response = Response<Passed>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Passed>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move { Ok(inner.forward(request).await) })
+    }
+}
+
+impl Inner {
+    async fn forward(&self, request: Request<Incoming>) -> Response<Passed> {
+        let (mut parts, body) = request.into_parts();
+        let Some(routed) = parts.extensions.remove::<Routed>() else {
+            return Passed::problem(&Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no route"));
+        };
+        let route = match self.admits(&routed) {
+            Ok(route) => route,
+            Err(problem) => return Passed::problem(&problem),
+        };
+        if fields::goes_in_circles(&parts.headers) {
+            let detail = "the request has passed too many gateways; it may go in circles";
+            return Passed::problem(&Problem::new(StatusCode::LOOP_DETECTED, detail));
+        }
+        fields::outgoing(&mut parts, &routed, &self.app.limiter);
+        let request = Request::from_parts(parts, Outgoing::new(body, routed.pause));
+        match ask(route, request, &routed).await {
+            Ok(response) => response,
+            Err(problem) => Passed::problem(&problem),
+        }
+    }
+
+    /// The route, if there is one, and the caller may take it.
+    fn admits(&self, routed: &Routed) -> Result<&Route, Problem> {
+        let route = routed.route.and_then(|number| self.routes.all.get(number));
+        let Some(route) = route else {
+            let detail = "no route is for this path; see that it is spelt right";
+            return Err(Problem::new(StatusCode::NOT_FOUND, detail));
+        };
+        if let Some(rejected) = &routed.rejected {
+            return Err(Problem::new(StatusCode::BAD_REQUEST, rejected.to_string()));
+        }
+        if route.auth == Auth::Required && routed.verified.is_none() {
+            let detail = "this path needs an API key or a token that is valid; send one";
+            return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
+        }
+        Ok(route)
+    }
+}
+
+/// Asks upstreams of the route until one answers, or none may be asked any more.
+async fn ask(
+    route: &Route,
+    mut request: Request<Outgoing>,
+    routed: &Routed,
+) -> Result<Response<Passed>, Problem> {
+    route.budget.earn();
+    let begun = Instant::now();
+    let until = begun + route.timeouts.total;
+    let again = request.method().is_idempotent();
+    let wants_upgrade = request.headers().contains_key(header::UPGRADE);
+    let mut tried = Vec::new();
+    loop {
+        let Some(upstream) = route.choose(&tried) else {
+            let detail = "no server behind is well; try again later";
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
+        };
+        let fate = request.body().fate();
+        let answered = upstream.ask(request, route.timeouts, until).await;
+        let failed = match answered {
+            Ok(Answered::Streams(mut response)) => {
+                if !fate.is_done() {
+                    response.body_mut().part();
+                }
+                noted(route, routed, &upstream, begun);
+                fields::incoming(response.headers_mut());
+                *response.version_mut() = Version::HTTP_11;
+                return Ok(response.map(Passed::Streams));
+            }
+            Ok(Answered::Upgraded(response, link, under_way)) if wants_upgrade => {
+                noted(route, routed, &upstream, begun);
+                let timeouts = route.timeouts;
+                let open = Open { link, under_way, held: None, timeouts, until };
+                return Ok(switching(response, open));
+            }
+            // It switches to what nobody has asked for.
+            Ok(Answered::Upgraded(..)) => Failed { failure: Failure::Bad, unsent: None },
+            Err(failed) => failed,
+        };
+        upstream.failed(failed.failure, route.has_other(&upstream));
+        match failed.unsent {
+            Some(unsent) if again && route.has_other(&upstream) && route.budget.take() => {
+                upstream.retries.fetch_add(1, Ordering::Relaxed);
+                request = *unsent;
+                tried.push(upstream);
+            }
+            _ => return Err(failed.failure.problem()),
+        }
+    }
+}
+
+/// Notes an answer.
+fn noted(route: &Route, routed: &Routed, upstream: &Upstream, begun: Instant) {
+    upstream.health.answered();
+    let took = begun.elapsed();
+    route.counts.seconds.record(took);
+    if let Some(entry) = &routed.entry {
+        entry.answered(&upstream.name, took);
+    }
+}
+
+/// The answer after which another protocol is spoken.
+fn switching(mut response: Response<()>, open: Open) -> Response<Passed> {
+    fields::switching(response.headers_mut());
+    response.extensions_mut().insert(Opened(Arc::new(Mutex::new(Some(open)))));
+    response.map(|()| Passed::Text(None))
+}
+
+/// The target in canonical form, if it has another.
+pub(super) fn canonical(parts: &mut request::Parts, path: &str) -> Option<()> {
+    if parts.uri.path() == path && parts.uri.authority().is_none() {
+        return Some(());
+    }
+    let target = match parts.uri.query() {
+        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")).ok()?,
+        None => PathAndQuery::try_from(path).ok()?,
+    };
+    parts.uri = Uri::from(target);
+    Some(())
+}

@@ -1,0 +1,112 @@
+//! A connection that speaks another protocol than HTTP, from the answer that says so to its end.
+//!
+//! Invariants: nothing that a caller sends behind its request reaches the upstream before the upstream has
+//! agreed; a tunnel on which nothing moves ends, and none outlives its time.
+
+use super::upstream::{Link, UnderWay};
+use crate::serve::Tunnel;
+use crate::socket::Socket;
+use hyper::body::Bytes;
+use ratekeeper::layer::Held;
+use ratekeeper::rule::file::Timeouts;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// Looks in the time after which a tunnel without movement ends.
+const LOOKS: u32 = 4;
+
+/// What the upstream's end of a tunnel takes with it.
+pub(super) struct Open {
+    pub(super) link: Box<Link>,
+    pub(super) under_way: UnderWay,
+    /// What the request holds of concurrency limits.
+    pub(super) held: Option<Held>,
+    pub(super) timeouts: Timeouts,
+    pub(super) until: Instant,
+}
+
+/// What goes on with the caller's connection.
+pub(super) fn tunnel(open: Open) -> Tunnel {
+    Box::new(move |caller, read| Box::pin(run(open, caller, read)))
+}
+
+async fn run(open: Open, caller: Socket, read: Bytes) {
+    let Open { link, under_way, held, timeouts, until } = open;
+    let between = async {
+        let (upstream, first, place) = link.into_socket().await;
+        let moves = Arc::<AtomicU64>::default();
+        let mut caller = Counted { socket: caller, moves: Arc::clone(&moves) };
+        let mut upstream = Counted { socket: upstream, moves: Arc::clone(&moves) };
+        let copy = async {
+            upstream.write_all(&read).await?;
+            caller.write_all(&first).await?;
+            copy_bidirectional(&mut caller, &mut upstream).await
+        };
+        let is_still = async {
+            let (mut seen, mut quiet) = (0, 0);
+            while quiet < LOOKS {
+                sleep(timeouts.idle / LOOKS).await;
+                let now = moves.load(Ordering::Relaxed);
+                quiet = if now == seen { quiet + 1 } else { 0 };
+                seen = now;
+            }
+        };
+        tokio::select! {
+            _ = copy => {}
+            () = is_still => {}
+        }
+        drop(place);
+    };
+    let _ = timeout_at(until, between).await;
+    drop((under_way, held));
+}
+
+/// A connection on which movements are counted.
+struct Counted {
+    socket: Socket,
+    moves: Arc<AtomicU64>,
+}
+
+impl Counted {
+    fn note<T>(&self, polled: Poll<T>) -> Poll<T> {
+        if polled.is_ready() {
+            self.moves.fetch_add(1, Ordering::Relaxed);
+        }
+        polled
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.socket).poll_read(context, into);
+        self.note(polled)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
+        self.note(polled)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}

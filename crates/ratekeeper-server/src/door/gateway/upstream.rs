@@ -1,0 +1,152 @@
+//! One server behind the gateway: its connections, what is under way with it, and whether it is well.
+//!
+//! Invariants: a request is sent at most once; what has not been sent comes back to whoever may try another.
+//! There is a bound on connections, and each is either busy with one request, kept for the next, or closed.
+
+mod connect;
+mod health;
+mod link;
+mod pool;
+mod streamed;
+mod two;
+
+pub(super) use health::watch;
+pub(super) use link::Link;
+pub(super) use streamed::Streamed;
+
+use super::body::Outgoing;
+use super::failure::{Failed, Failure, KINDS};
+use connect::Connected;
+pub(super) use connect::Connector;
+use health::Health;
+use hyper::{Request, Response, StatusCode};
+use pool::Pool;
+use ratekeeper::rule::file::{Timeouts, Upstream as Place};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+use two::Shared;
+
+/// A server behind the gateway.
+pub(super) struct Upstream {
+    /// Where it is, as metrics and logs name it.
+    pub(super) name: Box<str>,
+    connector: Connector,
+    pub(super) health: Health,
+    pool: Pool,
+    /// The connection that many requests share, where both speak HTTP/2.
+    shared: Shared,
+    in_flight: AtomicUsize,
+    pub(super) failures: [AtomicU64; KINDS.len()],
+    pub(super) retries: AtomicU64,
+}
+
+/// The answer to a request, or the connection that it has become.
+pub(super) enum Answered {
+    Streams(Response<Streamed>),
+    /// After 101: the answer, and the connection with what was read of it.
+    Upgraded(Response<()>, Box<Link>, UnderWay),
+}
+
+/// A request that is under way with an upstream.
+pub(super) struct UnderWay(Arc<Upstream>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Upstream {
+    /// One that has not been asked yet. All of them share `places` for connections.
+    pub(super) fn new(place: &Place, connector: Connector, places: &Arc<Semaphore>) -> Upstream {
+        Upstream {
+            name: place.to_string().into(),
+            connector,
+            health: Health::default(),
+            pool: Pool::new(places),
+            shared: Shared::default(),
+            in_flight: AtomicUsize::new(0),
+            failures: Default::default(),
+            retries: AtomicU64::new(0),
+        }
+    }
+
+    /// Requests that are under way with it.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Connections that are kept for the next request, and those that are there at all.
+    pub(super) fn connections(&self) -> (usize, usize) {
+        self.pool.counts()
+    }
+
+    /// Asks it, once, for an answer that begins until `until`.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        mut request: Request<Outgoing>,
+        timeouts: Timeouts,
+        until: Instant,
+    ) -> Result<Answered, Failed> {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let under_way = UnderWay(Arc::clone(self));
+        if let Some(sender) = self.shared.get() {
+            two::address(&mut request, self.connector.scheme());
+            return two::ask(sender, request, timeouts, until, under_way).await;
+        }
+        link::address(&mut request);
+        // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
+        // it goes on the next.
+        while let Some(link) = self.pool.take() {
+            match link.ask(request, timeouts, until).await {
+                Ok((response, link)) => {
+                    return Ok(answered(response, link, timeouts, until, under_way));
+                }
+                Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = *unsent,
+                Err(failed) => return Err(failed),
+            }
+        }
+        match self.connect(timeouts, until).await {
+            Ok(Connected::One(link)) => {
+                let (response, link) = link.ask(request, timeouts, until).await?;
+                Ok(answered(response, link, timeouts, until, under_way))
+            }
+            Ok(Connected::Two(sender)) => {
+                two::address(&mut request, self.connector.scheme());
+                two::ask(self.shared.set(sender), request, timeouts, until, under_way).await
+            }
+            Err(failure) => Err(Failed { failure, unsent: Some(Box::new(request)) }),
+        }
+    }
+
+    /// A connection that is new.
+    async fn connect(&self, timeouts: Timeouts, until: Instant) -> Result<Connected, Failure> {
+        let place = self.pool.place().ok_or(Failure::Crowded)?;
+        let until = until.min(Instant::now() + timeouts.connect);
+        let connected = timeout_at(until, self.connector.connect(place)).await;
+        connected.map_err(|_| Failure::Unreachable)?.map_err(|_| Failure::Refused)
+    }
+
+    /// Keeps a connection for the next request.
+    fn keep(&self, link: Box<Link>) {
+        self.pool.keep(link);
+    }
+}
+
+/// What became of a request that was answered on a connection of its own.
+fn answered(
+    response: Response<hyper::body::Incoming>,
+    link: Box<Link>,
+    timeouts: Timeouts,
+    until: Instant,
+    under_way: UnderWay,
+) -> Answered {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Answered::Upgraded(response.map(drop), link, under_way);
+    }
+    Answered::Streams(
+        response.map(|body| Streamed::new(body, Some(link), timeouts, until, under_way)),
+    )
+}

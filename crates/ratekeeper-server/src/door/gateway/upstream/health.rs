@@ -1,0 +1,169 @@
+//! Whether an upstream is well.
+//!
+//! Invariants: one that cannot be reached gets no requests until a look of our own has found it well again, so
+//! that no caller's request is the trial; one that only fails to answer is spared while others are well, and
+//! asked where it is the last.
+
+use super::super::failure::Failure;
+use super::Upstream;
+use axum::http::{HeaderValue, header};
+use http_body_util::Empty;
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+/// How often an upstream is looked at that has a path for it, or is not well.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How long a look may take.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Failures in a row after which an upstream is spared.
+const FAILURES_MAX: u32 = 5;
+
+/// Looks in a row at the path that fail before an upstream is not well.
+const LOOKS_MAX: u32 = 2;
+
+/// Whether an upstream is well.
+pub(in super::super) struct Health {
+    is_well: AtomicBool,
+    failures: AtomicU32,
+    pub(in super::super) ejections: AtomicU64,
+    /// Something has happened that should be looked at.
+    doubt: Notify,
+}
+
+impl Default for Health {
+    fn default() -> Health {
+        let (failures, ejections) = (AtomicU32::new(0), AtomicU64::new(0));
+        Health { is_well: AtomicBool::new(true), failures, ejections, doubt: Notify::new() }
+    }
+}
+
+impl Health {
+    /// Whether requests are sent to it.
+    pub(in super::super) fn is_well(&self) -> bool {
+        self.is_well.load(Ordering::Relaxed)
+    }
+
+    /// It has answered.
+    pub(in super::super) fn answered(&self) {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn eject(&self, name: &str, why: &str) {
+        if self.is_well.swap(false, Ordering::Relaxed) {
+            self.ejections.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(upstream = name, why, "an upstream gets no requests until it is well");
+        }
+    }
+
+    fn restore(&self, name: &str) {
+        self.failures.store(0, Ordering::Relaxed);
+        if !self.is_well.swap(true, Ordering::Relaxed) {
+            tracing::info!(upstream = name, "an upstream is well again");
+        }
+    }
+}
+
+impl Upstream {
+    /// It has failed to answer; whether another one of its route is well.
+    pub(in super::super) fn failed(&self, failure: Failure, others: bool) {
+        let Some(kind) = failure.kind() else { return };
+        self.failures[kind].fetch_add(1, Ordering::Relaxed);
+        if matches!(failure, Failure::Refused | Failure::Unreachable) {
+            return self.health.eject(&self.name, "it cannot be reached");
+        }
+        let failures = self.health.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if failures >= FAILURES_MAX && others {
+            return self.health.eject(&self.name, "it fails to answer");
+        }
+        self.health.doubt.notify_one();
+    }
+
+    /// An answer of it broke off.
+    pub(super) fn broke_off(&self, failure: Failure) {
+        self.failed(failure, false);
+    }
+
+    /// Looks at it: asks for the path, or at least connects.
+    async fn look(&self, path: Option<&str>) -> bool {
+        let look = async {
+            let socket = self.connector.socket().await.ok()?;
+            let Some(path) = path else { return Some(true) };
+            let is_two = self.connector.speaks_two(&socket);
+            let host = HeaderValue::from_str(self.connector.authority()).ok()?;
+            let uri = match is_two {
+                true => {
+                    format!("{}://{}{path}", self.connector.scheme(), self.connector.authority())
+                }
+                false => path.to_owned(),
+            };
+            let request = Request::get(uri).header(header::USER_AGENT, "ratekeeper");
+            let request = if is_two { request } else { request.header(header::HOST, host) };
+            let request = request.body(Empty::<Bytes>::new()).ok()?;
+            let io = TokioIo::new(socket);
+            let response = match is_two {
+                true => {
+                    let (mut sender, connection) =
+                        http2::handshake(TokioExecutor::new(), io).await.ok()?;
+                    driven(connection, sender.send_request(request)).await?
+                }
+                false => {
+                    let (mut sender, connection) = http1::handshake(io).await.ok()?;
+                    driven(connection, sender.send_request(request)).await?
+                }
+            };
+            let status = response.ok()?.status();
+            Some(status.is_success() || status.is_redirection())
+        };
+        timeout(LOOK, look).await.ok().flatten().unwrap_or(false)
+    }
+}
+
+/// What is asked for on a connection that has to be driven meanwhile.
+async fn driven<T>(connection: impl Future, asking: impl Future<Output = T>) -> Option<T> {
+    let (mut connection, mut asking) = (pin!(connection), pin!(asking));
+    tokio::select! {
+        biased;
+        answer = &mut asking => Some(answer),
+        _ = &mut connection => None,
+    }
+}
+
+/// Looks at an upstream for as long as the runtime lives: at its path every second, and otherwise when there
+/// is reason to.
+pub(in super::super) async fn watch(upstream: Arc<Upstream>, path: Option<String>) {
+    let (own, path) = (&*upstream, path.as_deref());
+    let mut failed = 0;
+    loop {
+        own.pool.sweep();
+        if !own.health.is_well() {
+            sleep(EVERY).await;
+            if own.look(path).await {
+                failed = 0;
+                own.health.restore(&own.name);
+            }
+            continue;
+        }
+        tokio::select! {
+            () = own.health.doubt.notified() => {}
+            () = sleep(EVERY) => if path.is_none() { continue },
+        }
+        failed = if own.look(path).await { 0 } else { failed + 1 };
+        if failed >= LOOKS_MAX || failed > 0 && path.is_none() {
+            own.health.eject(&own.name, "a look at it failed");
+        }
+        // What gives reason to look all the time is looked at now and then.
+        sleep(EVERY / 4).await;
+    }
+}

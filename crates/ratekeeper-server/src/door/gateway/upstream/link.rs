@@ -1,0 +1,137 @@
+//! A connection to an upstream on which requests go one after the other.
+//!
+//! It is driven by whoever has asked: the task that waits for an answer reads it, too, and is woken once for
+//! both. Invariant: while nobody has asked, nobody drives it; it is looked at before it is used again.
+
+use super::super::body::Outgoing;
+use super::super::failure::{Failed, Failure};
+use super::pool::Taken;
+use crate::socket::Socket;
+use axum::http::header::HOST;
+use axum::http::{HeaderValue, Uri, Version};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, Connection, SendRequest};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use ratekeeper::rule::file::Timeouts;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use tokio::time::Instant;
+
+/// Most header fields of an answer.
+const HEADERS_MAX: usize = 128;
+
+/// Most bytes of an answer's header fields.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+
+/// Most bytes that are read ahead or left to write.
+const BUFFER_MAX: usize = 256 * 1024;
+
+/// Names the target of a request in the form that HTTP/1.1 has.
+pub(super) fn address(request: &mut Request<Outgoing>) {
+    *request.version_mut() = Version::HTTP_11;
+    if let Some(host) = request.uri().authority()
+        && let Ok(host) = HeaderValue::from_str(host.as_str())
+    {
+        request.headers_mut().insert(HOST, host);
+        let path = request.uri().path_and_query().cloned();
+        *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
+    }
+}
+
+/// A connection on which requests go one after the other.
+pub(in super::super) struct Link {
+    sender: SendRequest<Outgoing>,
+    connection: Connection<TokioIo<Socket>, Outgoing>,
+    /// Since when it is kept.
+    pub(super) kept: Instant,
+    /// Its place among the connections of the gateway.
+    place: Taken,
+    is_over: bool,
+}
+
+impl Link {
+    /// A connection that nothing was sent on.
+    pub(super) async fn new(socket: Socket, place: Taken) -> Result<Box<Link>, hyper::Error> {
+        let (sender, connection) = http1::Builder::new()
+            .max_headers(HEADERS_MAX)
+            .max_header_size(HEADER_BYTES_MAX)
+            .max_buf_size(BUFFER_MAX)
+            .handshake(TokioIo::new(socket))
+            .await?;
+        Ok(Box::new(Link { sender, connection, kept: Instant::now(), place, is_over: false }))
+    }
+
+    /// Whether another request can be sent: the server has not closed it, nor said anything unasked.
+    pub(super) fn is_usable(&mut self) -> bool {
+        self.drive(&mut Context::from_waker(Waker::noop()));
+        !self.is_over && self.sender.is_ready()
+    }
+
+    /// Reads and writes what can be; whoever `context` is of is woken when there is more.
+    pub(super) fn drive(&mut self, context: &mut Context<'_>) {
+        if !self.is_over {
+            self.is_over = Pin::new(&mut self.connection).poll(context).is_ready();
+        }
+    }
+
+    /// Whether the connection has come to its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Asks for an answer that begins until `until`.
+    pub(super) async fn ask(
+        mut self: Box<Self>,
+        request: Request<Outgoing>,
+        timeouts: Timeouts,
+        until: Instant,
+    ) -> Result<(Response<Incoming>, Box<Link>), Failed> {
+        let fate = request.body().fate();
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let (connection, is_over) = (&mut self.connection, &mut self.is_over);
+        let asking = poll_fn(|context| {
+            if !*is_over {
+                *is_over = Pin::new(&mut *connection).poll(context).is_ready();
+            }
+            // Nothing but the connection moves it on, and that has just been asked.
+            match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Pending if *is_over => Poll::Ready(None),
+                polled => polled.map(Some),
+            }
+        });
+        let until = until.min(Instant::now() + timeouts.first_byte);
+        let answered = fate.watch(until, timeouts.first_byte, asking).await;
+        match answered {
+            Ok(Some(Ok(response))) => Ok((response, self)),
+            Ok(Some(Err(mut error))) => {
+                let unsent = error.take_message().map(Box::new);
+                Err(Failed { failure: fate.blame(error.error()), unsent })
+            }
+            Ok(None) => Err(Failed { failure: Failure::Closed, unsent: None }),
+            Err(failure) => Err(Failed { failure, unsent: None }),
+        }
+    }
+
+    /// Lets the connection go on by itself, for what is still sent on it while its answer is read.
+    pub(super) fn part(self: Box<Self>) {
+        let Link { connection, place, .. } = *self;
+        tokio::spawn(async move {
+            let _ = connection.await;
+            drop(place);
+        });
+    }
+
+    /// The connection itself, once it speaks HTTP no more, and what was read of it already.
+    pub(in super::super) async fn into_socket(mut self: Box<Self>) -> (Socket, Bytes, Taken) {
+        poll_fn(|context| {
+            self.drive(context);
+            if self.is_over { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        let Link { connection, place, .. } = *self;
+        let parts = connection.into_parts();
+        (parts.io.into_inner(), parts.read_buf, place)
+    }
+}

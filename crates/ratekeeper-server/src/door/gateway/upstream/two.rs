@@ -1,0 +1,118 @@
+//! A connection to an upstream that many requests share: HTTP/2.
+//!
+//! Invariant: a request that is given up resets its stream and nothing else.
+
+use super::super::body::Outgoing;
+use super::super::failure::{Failed, Failure};
+use super::pool::Taken;
+use super::{Answered, Streamed, UnderWay};
+use crate::socket::Socket;
+use axum::http::header::HOST;
+use axum::http::uri::PathAndQuery;
+use axum::http::{Uri, Version};
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use ratekeeper::rule::file::Timeouts;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What an upstream may send ahead: of one answer, and of all.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
+
+/// Most bytes of an answer's header fields.
+const HEADER_BYTES_MAX: u32 = 64 * 1024;
+
+/// Most bytes of one request that wait to be sent.
+const BUFFER_MAX: usize = 256 * 1024;
+
+/// How often an upstream is asked whether it is there, and how long it may take to say so.
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PONG_WITHIN: Duration = Duration::from_secs(10);
+
+/// Sends requests on the connection.
+pub(super) type Sender = SendRequest<Outgoing>;
+
+/// The connection that requests share, if there is one.
+#[derive(Default)]
+pub(super) struct Shared(Mutex<Option<Sender>>);
+
+impl Shared {
+    pub(super) fn get(&self) -> Option<Sender> {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.as_ref().is_some_and(Sender::is_closed) {
+            *shared = None;
+        }
+        shared.clone()
+    }
+
+    /// Shares a connection, unless there is one already; it serves those that have come for it.
+    pub(super) fn set(&self, sender: Sender) -> Sender {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*shared {
+            Some(other) if !other.is_closed() => other.clone(),
+            _ => shared.insert(sender).clone(),
+        }
+    }
+}
+
+/// Begins to speak HTTP/2.
+pub(super) async fn connect(socket: Socket, place: Taken) -> Result<Sender, hyper::Error> {
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(HEADER_BYTES_MAX)
+        .max_send_buf_size(BUFFER_MAX)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PONG_WITHIN)
+        .handshake(TokioIo::new(socket))
+        .await?;
+    tokio::spawn(async move {
+        let _ = connection.await;
+        drop(place);
+    });
+    Ok(sender)
+}
+
+/// Names the target of a request in the form that HTTP/2 has.
+pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str) {
+    *request.version_mut() = Version::HTTP_2;
+    if request.uri().authority().is_some() {
+        return;
+    }
+    let Some(host) = request.headers_mut().remove(HOST) else { return };
+    let path = request.uri().path_and_query().cloned();
+    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    let uri = Uri::builder().scheme(scheme).authority(host.as_bytes()).path_and_query(path);
+    if let Ok(uri) = uri.build() {
+        *request.uri_mut() = uri;
+    }
+}
+
+/// Asks for an answer that begins until `until`.
+pub(super) async fn ask(
+    mut sender: Sender,
+    request: Request<Outgoing>,
+    timeouts: Timeouts,
+    until: Instant,
+    under_way: UnderWay,
+) -> Result<Answered, Failed> {
+    let fate = request.body().fate();
+    let asking = sender.try_send_request(request);
+    match fate.watch(until, timeouts.first_byte, asking).await {
+        Ok(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+            Err(Failed { failure: Failure::Bad, unsent: None })
+        }
+        Ok(Ok(response)) => Ok(Answered::Streams(
+            response.map(|body| Streamed::new(body, None, timeouts, until, under_way)),
+        )),
+        Ok(Err(mut error)) => {
+            let unsent = error.take_message().map(Box::new);
+            Err(Failed { failure: fate.blame(error.error()), unsent })
+        }
+        Err(failure) => Err(Failed { failure, unsent: None }),
+    }
+}
