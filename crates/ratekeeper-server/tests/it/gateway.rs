@@ -29,3 +29,5 @@ mod http2;
 mod http2_reset;
 mod measured;
 mod access_log;
+mod example;
+mod guide;

@@ -2,13 +2,17 @@
 //!
 //! Invariant: every case says exactly which requests may reach the upstream.
 
-use self::Fate::{Broken, Passes, Rejected};
+use self::Fate::{Broken, Closes, Declined, Passes, Rejected};
 
 /// What has to become of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Answered with this status before anything is charged or passed on; the connection ends.
     Rejected(u16),
+    /// Answered with this status before anything is charged or passed on; what follows is read as what it is.
+    Declined(u16),
+    /// This arrives and is charged; the connection ends behind it, whatever follows.
+    Closes(&'static str, &'static str),
     /// These requests arrive, each a path and a body, and each is charged.
     Passes(&'static [(&'static str, &'static str)]),
     /// Its head was fine and its body is not: whatever arrives of it is cut, and nothing follows.
@@ -58,7 +62,7 @@ pub(super) const LENGTHS: &[Case] = &[
     (
         "a length, then chunks",
         post!("Content-Length: 6\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\nG"),
-        Rejected(400),
+        Closes("/outer", ""),
     ),
     (
         "chunks, then a length",
@@ -66,7 +70,7 @@ pub(super) const LENGTHS: &[Case] = &[
             "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
             concat!("20\r\n", inner!(), "\r\n0\r\n\r\n")
         ),
-        Rejected(400),
+        Closes("/outer", inner!()),
     ),
     (
         "a length of nothing, and chunks",
@@ -74,7 +78,7 @@ pub(super) const LENGTHS: &[Case] = &[
             "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n",
             concat!("0\r\n\r\n", inner!())
         ),
-        Rejected(400),
+        Closes("/outer", ""),
     ),
     (
         "two lengths that differ",
@@ -127,12 +131,12 @@ pub(super) const CODINGS: &[Case] = &[
     (
         "a coding before chunks",
         post!("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"),
-        Rejected(400),
+        Declined(400),
     ),
     (
         "chunks in chunks",
         post!("Transfer-Encoding: chunked, chunked\r\n", "0\r\n\r\n"),
-        Rejected(400),
+        Declined(400),
     ),
     (
         "two lines of codings",
@@ -142,7 +146,7 @@ pub(super) const CODINGS: &[Case] = &[
     (
         "two lines of codings, chunks behind",
         post!("Transfer-Encoding: cow\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
-        Rejected(400),
+        Declined(400),
     ),
     ("a coding in quotes", post!("Transfer-Encoding: \"chunked\"\r\n", "0\r\n\r\n"), Rejected(400)),
     ("no coding", post!("Transfer-Encoding:\r\n", "0\r\n\r\n"), Rejected(400)),
@@ -238,32 +242,36 @@ pub(super) const LINES: &[Case] = &[
 
 /// Targets and hosts that do not read alike everywhere.
 pub(super) const TARGETS: &[Case] = &[
-    ("no host", "GET /outer HTTP/1.1\r\n\r\n", Rejected(400)),
-    ("two hosts", get!("Host: b\r\n"), Rejected(400)),
-    ("the same host twice", get!("Host: a\r\n"), Rejected(400)),
-    ("an empty host", at!("/outer", ""), Rejected(400)),
-    ("a host with a user", at!("/outer", "user@a"), Rejected(400)),
-    ("a host with a password", at!("/outer", "user:b@a"), Rejected(400)),
-    ("a host with a space", at!("/outer", "a b"), Rejected(400)),
-    ("a host with a path", at!("/outer", "a/b"), Rejected(400)),
-    ("a host with a question", at!("/outer", "a?b"), Rejected(400)),
-    ("a list of hosts", at!("/outer", "a, b"), Rejected(400)),
-    ("a host with half a bracket", at!("/outer", "[::1"), Rejected(400)),
-    ("a host with a port of letters", at!("/outer", "a:b"), Rejected(400)),
-    ("a host with a port beyond all", at!("/outer", "a:99999"), Rejected(400)),
+    ("no host", "GET /outer HTTP/1.1\r\n\r\n", Declined(400)),
+    ("two hosts", get!("Host: b\r\n"), Declined(400)),
+    ("the same host twice", get!("Host: a\r\n"), Declined(400)),
+    ("an empty host", at!("/outer", ""), Declined(400)),
+    ("a host with a user", at!("/outer", "user@a"), Declined(400)),
+    ("a host with a password", at!("/outer", "user:b@a"), Declined(400)),
+    ("a host with a space", at!("/outer", "a b"), Declined(400)),
+    ("a host with a path", at!("/outer", "a/b"), Declined(400)),
+    ("a host with a question", at!("/outer", "a?b"), Declined(400)),
+    ("a list of hosts", at!("/outer", "a, b"), Declined(400)),
+    ("a host with half a bracket", at!("/outer", "[::1"), Declined(400)),
+    ("a host with a port of letters", at!("/outer", "a:b"), Declined(400)),
+    ("a host with a port beyond all", at!("/outer", "a:99999"), Declined(400)),
     ("a host with a port", at!("/outer", "a:8000"), Passes(&[("/outer", "")])),
-    ("another host in the target", at!("http://evil.example/outer", "a"), Rejected(400)),
-    ("a user in the target", at!("http://user@a/outer", "a"), Rejected(400)),
-    ("another scheme", at!("ftp://a/outer", "a"), Rejected(400)),
-    ("no slash in front", at!("outer", "a"), Rejected(400)),
-    ("a target for everything", at!("*", "a"), Rejected(400)),
-    ("a slash in disguise", at!("/a%2Fouter", "a"), Rejected(400)),
-    ("a backslash in disguise", at!("/a%5Couter", "a"), Rejected(400)),
-    ("a backslash", at!("/a\\outer", "a"), Rejected(400)),
-    ("NUL in disguise", at!("/a%00outer", "a"), Rejected(400)),
-    ("half an escape", at!("/a%2", "a"), Rejected(400)),
+    (
+        "another host in the target",
+        at!("http://evil.example/outer", "a"),
+        Passes(&[("/outer", "")]),
+    ),
+    ("a user in the target", at!("http://user@a/outer", "a"), Declined(400)),
+    ("another scheme", at!("ftp://a/outer", "a"), Declined(400)),
+    ("no slash in front", at!("outer", "a"), Declined(400)),
+    ("a target for everything", at!("*", "a"), Declined(400)),
+    ("a slash in disguise", at!("/a%2Fouter", "a"), Declined(400)),
+    ("a backslash in disguise", at!("/a%5Couter", "a"), Declined(400)),
+    ("a backslash", at!("/a\\outer", "a"), Declined(400)),
+    ("NUL in disguise", at!("/a%00outer", "a"), Declined(400)),
+    ("half an escape", at!("/a%2", "a"), Declined(400)),
     ("dots in disguise", at!("/a/%2e%2e/outer", "a"), Passes(&[("/outer", "")])),
-    ("a fragment", at!("/outer#inner", "a"), Rejected(400)),
-    ("a tunnel", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", Rejected(400)),
-    ("a tunnel to a path", "CONNECT /outer HTTP/1.1\r\nHost: a\r\n\r\n", Rejected(400)),
+    ("a fragment", at!("/outer#inner", "a"), Passes(&[("/outer", "")])),
+    ("a tunnel", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", Declined(405)),
+    ("a tunnel to a path", "CONNECT /outer HTTP/1.1\r\nHost: a\r\n\r\n", Declined(405)),
 ];

@@ -1,8 +1,8 @@
 //! Which upstreams are asked: those that answer, the least busy first.
 
-use super::message::Wire;
+use super::message::{Message, Wire};
 use super::site::{MANY, Site, get, of_upstream, post};
-use super::upstream::{After, OK, Upstream, nobody};
+use super::upstream::{After, OK, Upstream, apart, nobody};
 use crate::program::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,11 @@ use tokio::time::Instant;
 /// Method: kill one of two, ask, start it again at its address, ask until it is asked.
 #[test]
 fn who_refuses_is_left_out_until_it_is_back() {
-    let (first, second) = (Upstream::saying(OK), Upstream::saying(OK));
+    let well = |_: &Message, wire: &mut Wire| {
+        wire.send(OK);
+        After::Keep
+    };
+    let (first, second) = (Upstream::acting_at(apart(), well), Upstream::saying(OK));
     let site = Site::before(&[&first, &second], MANY);
     let both = poll(|| {
         assert_eq!(site.get("/").status(), 200);
@@ -28,10 +32,7 @@ fn who_refuses_is_left_out_until_it_is_back() {
     site.becomes(&of_upstream("healthy", &first, ""), 0.0);
     site.becomes(&of_upstream("ejections_total", &first, ""), 1.0);
 
-    let again = Upstream::acting_at(first.address, |_, wire| {
-        wire.send(OK);
-        After::Keep
-    });
+    let again = Upstream::acting_at(first.address, well);
     site.becomes(&of_upstream("healthy", &first, ""), 1.0);
     let asked = poll(|| {
         assert_eq!(site.get("/").status(), 200);

@@ -61,3 +61,25 @@ fn a_post_is_tried_once() {
     assert!(lost <= 1 && statuses.iter().all(|status| [200, 502].contains(status)), "{statuses:?}");
     assert_eq!((upstream.seen().len(), retries(&site)), (10 - lost, 0));
 }
+
+/// Goal: second tries are a small part of all requests, however many fail.
+/// Method: thirty addresses that are nobody's, and one upstream: ten tries are there at the start, and one
+/// more for every ten requests.
+#[test]
+fn second_tries_have_a_budget() {
+    let upstream = Upstream::saying(OK);
+    let mut urls: Vec<String> = (0..30).map(|_| format!("http://{}", nobody())).collect();
+    urls.push(upstream.url());
+    let site = Site::to(&urls, "", "", MANY);
+    let (mut answered, mut asked) = (0, 0);
+    // One after the other is found out, until only the one that is there is left.
+    while answered < 20 && asked < 200 {
+        let status = site.get("/").status();
+        assert!([200, 502].contains(&status), "{status}");
+        (answered, asked) = (answered + usize::from(status == 200), asked + 1);
+        assert!(retries(&site) <= 10 + asked / 10, "{} of {asked}", retries(&site));
+    }
+    assert_eq!(answered, 20, "of {asked}");
+    assert!(retries(&site) >= 10, "the budget is there to be used");
+    assert_eq!(upstream.seen().len(), answered);
+}

@@ -67,6 +67,18 @@ fn run(cases: &[Case]) {
             Fate::Rejected(status) => {
                 statuses == [*status] && seen.is_empty() && charged == 0 && end != Fault::Late
             }
+            Fate::Declined(status) => {
+                let rest = (&statuses[1.min(statuses.len())..], charged, seen.as_slice());
+                let next = [("/next".to_owned(), String::new(), true)];
+                statuses.first() == Some(status)
+                    && (rest == (&[], 0, &[]) || rest == (&[200], 1, &next))
+                    && end == Fault::Ended
+            }
+            Fate::Closes(path, body) => {
+                seen == [((*path).to_owned(), (*body).to_owned(), true)]
+                    && statuses == [200]
+                    && (charged, end.clone()) == (1, Fault::Ended)
+            }
             Fate::Passes(wanted) => {
                 let wanted = wanted.iter().chain([&("/next", "")]);
                 let wanted: Vec<_> = wanted

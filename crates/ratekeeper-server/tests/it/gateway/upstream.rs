@@ -175,8 +175,13 @@ pub(crate) fn free() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
+/// Any free port of a name of this machine where no other test listens, so that one that was left stays free.
+pub(crate) fn apart() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 2], 0))
+}
+
 /// An address where nobody listens.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind(free()).expect("a port is free");
+    let listener = TcpListener::bind(apart()).expect("a port is free");
     listener.local_addr().expect("a listener has an address")
 }
