@@ -12,7 +12,7 @@ use crate::shared::Server;
 use crate::{Plan, median};
 use load::{Asks, Load};
 use programs::Running;
-pub use programs::say_hello;
+pub use programs::{find, say_hello};
 use std::time::Duration;
 
 /// Connections at a time.
@@ -22,19 +22,23 @@ const CONNECTIONS: usize = 50;
 pub const SERVER_CORE: &str = "0";
 const LOAD_CORE: &str = "1";
 
-/// Runs itself again, on the core of the load.
 pub fn run(words: &[&str]) {
+    if !again("http-from", words) {
+        println!("\n(`taskset` or a second core is missing: the check API is not measured.)");
+    }
+}
+
+/// Runs this program again for a task, on the core of the load; whether that went well.
+pub fn again(task: &str, words: &[&str]) -> bool {
     let program = std::env::current_exe().expect("this program has a path");
     // As many open files as may be, for those connections that are idle.
     let pinned = std::process::Command::new("sh")
         .args(["-c", r#"ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@""#, LOAD_CORE])
         .arg(&program)
-        .arg("http-from")
+        .arg(task)
         .args(words)
         .status();
-    if !pinned.is_ok_and(|status| status.success()) {
-        println!("\n(`taskset` or a second core is missing: the check API is not measured.)");
-    }
+    pinned.is_ok_and(|status| status.success())
 }
 
 /// A server, how it is asked, and what it did.

@@ -4,6 +4,7 @@
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
 //!     cargo run --release -- layer | rules | reload | http
+//!     cargo run --release -- gateway | gateway lean | gateway big      # as a proxy, among proxies
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
@@ -11,6 +12,7 @@
 #![allow(clippy::ptr_arg, reason = "governor looks a key up as the type that it stores")]
 
 mod contender;
+mod gateway;
 mod http;
 mod keys;
 mod latency;
@@ -56,6 +58,8 @@ fn main() {
         ["waiters-of", name] => return waiters::child(name),
         ["hello-on", address] => return http::say_hello(address),
         ["http-from", ..] => return http::child(plan(&words)),
+        ["proxy-on", address, upstream] => return gateway::pass_on(address, upstream),
+        ["gateway-from", ..] => return gateway::child(plan(&words), &words),
         ["redis-from", core, ..] => return shared::child(core, &words),
         _ => {}
     }
@@ -72,6 +76,7 @@ fn main() {
         "rules",
         "reload",
         "http",
+        "gateway",
         "redis",
     ];
     let chosen = parts.iter().any(|part| words.contains(part));
@@ -108,6 +113,9 @@ fn main() {
     }
     if wanted("http") {
         http::run(&words);
+    }
+    if wanted("gateway") {
+        gateway::run(&words);
     }
     if wanted("redis") {
         shared::run(&words);

@@ -48,12 +48,12 @@ fn start(program: &Path, args: impl Fn(SocketAddr) -> Vec<String>) -> Option<Run
 }
 
 /// A program that was built or installed below the repository, or is known to the shell.
-fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let built = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let near = [built, Some(root.join("target"))].into_iter().flatten();
-    let near =
-        near.flat_map(|own| [own.join("release").join(name), own.join("tools/bin").join(name)]);
+    let folders = ["release", "tools/bin", "tools/gateways/bin"];
+    let near = near.flat_map(|own| folders.map(|folder| own.join(folder).join(name)));
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let known = std::env::split_paths(&paths).map(|own| own.join(name)).collect::<Vec<_>>();
     near.chain(known).find(|path| path.is_file())

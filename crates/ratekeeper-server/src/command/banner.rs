@@ -118,6 +118,10 @@ pub(super) async fn text(started: &Started<'_>) -> String {
     }
     let question = init::quoted(&attempt.json());
     let _ = writeln!(out, "  curl --json {question} {url}{CHECK_PATH}");
+    if let Some((address, is_secure)) = started.gateway {
+        let scheme = if is_secure { "https" } else { "http" };
+        let _ = writeln!(out, "  curl -i {scheme}://{}/", reachable(address));
+    }
     out
 }
 

@@ -15,6 +15,8 @@ mod routes;
 mod set_up;
 mod tunnel;
 mod upstream;
+#[cfg(test)]
+mod tests;
 
 pub use body::Broken;
 pub use passed::Told;
@@ -69,15 +71,20 @@ struct Routed {
     entry: Option<Arc<Entry>>,
 }
 
+impl Routed {
+    fn of<'a>(seen: &Seen<'a>) -> Option<&'a Routed> {
+        seen.extensions().get()
+    }
+}
+
 impl Gateway {
     fn new(app: App, routes: Arc<Routes>, log: Option<Log>) -> Gateway {
         let inner = Arc::new(Inner { app, routes, log });
-        let said = |seen: &Seen<'_>| seen.extensions().get::<Routed>().cloned();
         let deciding = Arc::clone(&inner);
         let layer = RateLimitLayer::new(inner.app.limiter.clone())
-            .peer(|seen| seen.extensions().get().map(|routed: &Routed| routed.peer))
-            .user(move |seen| Some(said(seen)?.verified?.user))
-            .tier(move |seen| said(seen)?.verified?.tier)
+            .peer(|seen| Some(Routed::of(seen)?.peer))
+            .user(|seen| Some(Routed::of(seen)?.verified.as_ref()?.user.clone()))
+            .tier(|seen| Routed::of(seen)?.verified.as_ref()?.tier.clone())
             .decided(move |seen, request, decisions| deciding.decided(seen, request, decisions));
         let limited = layer.layer(Forward(Arc::clone(&inner)));
         Gateway { inner, limited }
@@ -146,9 +153,8 @@ impl Inner {
         }
         let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
         let path = CanonicalPath::new(parts.uri.path()).map_err(|error| bad(error.to_string()))?;
-        let path = path.into_owned();
-        let fits = forward::canonical(parts, path.as_str());
-        fits.ok_or_else(|| bad("the target is none; send a path and perhaps a query".into()))?;
+        let target = forward::target(&parts.uri, path.as_str())
+            .map_err(|_| bad("the target is none; send a path and perhaps a query".into()))?;
         host(parts)?;
         let route = self.routes.find(&path);
         let auth = route.and_then(|number| self.routes.all.get(number)).map(|route| route.auth);
@@ -173,8 +179,12 @@ impl Inner {
             }
         }
         if let Some(line) = line {
-            line.route(route.and_then(|number| self.routes.all.get(number)).map(|own| &*own.path));
+            let own = route.and_then(|number| self.routes.all.get(number));
+            line.route(path.as_str(), own.map(|own| &*own.path));
             routed.entry = Some(Arc::clone(&line.entry));
+        }
+        if let Some(target) = target {
+            parts.uri = target;
         }
         Ok(routed)
     }
@@ -190,8 +200,7 @@ impl Inner {
         let asked = || Asked::about(limiter, request, decisions);
         let door = Door::Gateway.name();
         let id = self.app.refusals.note(limiter.now(), door, decisions, asked);
-        let routed = seen.extensions().get::<Routed>();
-        if let Some(entry) = routed.and_then(|routed| routed.entry.as_ref()) {
+        if let Some(entry) = Routed::of(seen).and_then(|routed| routed.entry.as_ref()) {
             entry.decided(decisions, id.as_deref());
         }
         id

@@ -9,7 +9,7 @@ use crate::config::shown;
 use crate::observe::logs::plain;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -22,11 +22,11 @@ const QUIET: Duration = Duration::from_millis(100);
 impl Certificate {
     /// Follows the files for as long as the runtime lives.
     pub async fn follow(self) {
-        self.follow_every(LOOK).await;
+        self.follow_by(LOOK, signal(SignalKind::hangup()).ok()).await;
     }
 
-    async fn follow_every(self, look: Duration) {
-        let mut hangup = signal(SignalKind::hangup()).ok();
+    /// Looks so often, and at each signal.
+    async fn follow_by(self, look: Duration, mut hangup: Option<Signal>) {
         let (mut live, mut seen) = (self.opened, self.opened);
         loop {
             let asked = tokio::select! {
@@ -78,8 +78,10 @@ mod tests {
     use super::*;
     use rcgen::{CertifiedKey as Made, generate_simple_self_signed};
     use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::io::{self, Write};
+    use std::path::PathBuf;
     use std::process::Command;
+    use std::sync::Mutex;
     use tokio::time::Instant;
 
     /// A folder of one test, gone with it.
@@ -117,12 +119,6 @@ mod tests {
         }
     }
 
-    impl AsRef<Path> for Folder {
-        fn as_ref(&self) -> &Path {
-            &self.0
-        }
-    }
-
     fn shown(certificate: &Certificate) -> Vec<u8> {
         certificate.live.0.load().cert[0].to_vec()
     }
@@ -135,14 +131,14 @@ mod tests {
         let folder = Folder::new("agree");
         let first = folder.renew();
         let certificate = folder.open();
-        tokio::spawn(certificate.clone().follow());
+        tokio::spawn(certificate.clone().follow_by(LOOK, None));
         folder.renew();
         sleep(LOOK + QUIET / 2).await;
         let second = folder.renew();
         sleep(LOOK + QUIET).await;
-        assert_eq!(shown(&certificate), first);
+        assert!(shown(&certificate) == first, "it was believed too early");
         sleep(QUIET).await;
-        assert_eq!(shown(&certificate), second);
+        assert!(shown(&certificate) == second, "it was not believed");
     }
 
     /// Goal: what the files held when they were opened is where a change is seen from, even if nobody followed
@@ -154,16 +150,72 @@ mod tests {
         folder.renew();
         let certificate = folder.open();
         let second = folder.renew();
-        tokio::spawn(certificate.clone().follow());
+        tokio::spawn(certificate.clone().follow_by(LOOK, None));
         sleep(LOOK + 2 * QUIET).await;
-        assert_eq!(shown(&certificate), second);
+        assert!(shown(&certificate) == second, "the change was not found");
         let live = certificate.live.0.load_full();
-        let cert = fs::read_to_string(folder.as_ref().join("cert")).unwrap();
+        let cert = fs::read_to_string(folder.0.join("cert")).unwrap();
         for text in ["", &cert] {
             folder.write("cert", text);
             sleep(2 * LOOK).await;
             assert!(Arc::ptr_eq(&live, &certificate.live.0.load()));
         }
+    }
+
+    /// What is told in the log of this thread.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("nobody panics with it").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Log {
+        fn text(&self) -> String {
+            String::from_utf8_lossy(&self.0.lock().expect("nobody panics with it")).into_owned()
+        }
+    }
+
+    /// Goal: files that make no sense are told once, with place and repair and nothing of what is in them,
+    /// and told again when they make no sense in another way; a change is told once.
+    /// Method: with time held still, ten looks at each state of the files; every line of the log.
+    #[tokio::test(start_paused = true)]
+    async fn each_state_of_the_files_is_told_once() {
+        let log = Log::default();
+        let own = log.clone();
+        let subscriber = tracing_subscriber::fmt().without_time().with_ansi(false);
+        let subscriber = subscriber.with_target(false).with_writer(move || own.clone()).finish();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let folder = Folder::new("told");
+        folder.renew();
+        let certificate = folder.open();
+        tokio::spawn(certificate.follow_by(LOOK, None));
+        for key in ["secret", "-----BEGIN secret\n"] {
+            folder.write("key", key);
+            sleep(10 * LOOK).await;
+        }
+        folder.renew();
+        sleep(10 * LOOK).await;
+        let place = folder.0.display();
+        let repair = "write the certificate's key as PEM";
+        let expected = [
+            format!(
+                " WARN the certificate is as it was \
+                 fault=\"{place}/key:1:1: there is no private key in it; {repair}\""
+            ),
+            format!(
+                " WARN the certificate is as it was \
+                 fault=\"{place}/key:1:1: it is not whole or not PEM; {repair}\""
+            ),
+            format!(" INFO the certificate has changed file=\"{place}/cert\""),
+        ];
+        assert_eq!(log.text().lines().collect::<Vec<_>>(), expected);
     }
 
     /// Goal: SIGHUP is a look at once.
@@ -173,9 +225,10 @@ mod tests {
         let folder = Folder::new("hangup");
         folder.renew();
         let certificate = folder.open();
-        // From here on the signal does not end this process.
-        let _own = signal(SignalKind::hangup()).unwrap();
-        tokio::spawn(certificate.clone().follow_every(Duration::from_secs(3600)));
+        // From here on the signal does not end this process. The other tests do not listen to it.
+        let hangup = signal(SignalKind::hangup()).unwrap();
+        let hour = Duration::from_secs(3600);
+        tokio::spawn(certificate.clone().follow_by(hour, Some(hangup)));
         let second = folder.renew();
         let deadline = Instant::now() + Duration::from_secs(30);
         while shown(&certificate) != second {

@@ -55,7 +55,7 @@ impl Files {
                 Err(strangers(pair, cert, key))
             }
             Err(error) => {
-                let fault = format!("the certificate cannot be used: {error}");
+                let fault = format!("the certificate cannot be used: {}", cause(&error));
                 Err(Fault::of(cert, fault, "have it issued again, as X.509 version 3"))
             }
         }
@@ -71,6 +71,14 @@ fn strangers(pair: CertifiedKey, cert: &Path, key: &Path) -> Fault {
         return Fault::of(cert, fault, "write the certificate first, then its chain");
     }
     Fault::of(key, "the key is not the certificate's", "name the one that belongs to it")
+}
+
+/// Why a certificate cannot be used; rustls takes every one for a peer's.
+pub(super) fn cause(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(cause) => cause.to_string(),
+        _ => error.to_string(),
+    }
 }
 
 /// The certificates in a file; at least one.

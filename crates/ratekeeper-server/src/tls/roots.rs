@@ -2,7 +2,7 @@
 //!
 //! Invariant: certificate and name are always checked, and there is something to check them by.
 
-use super::pair::certificates;
+use super::pair::{cause, certificates};
 use super::{no_tls, protocols, provider};
 use crate::config::{Fault, SECRET_MAX, bytes};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn named(path: &Path) -> Result<RootCertStore, Fault> {
     let mut roots = RootCertStore::empty();
     for root in certificates(path, &bytes(path, SECRET_MAX), WRITE_ROOTS)? {
         roots.add(root).map_err(|error| {
-            let fault = format!("a certificate in it cannot be used: {error}");
+            let fault = format!("a certificate in it cannot be used: {}", cause(&error));
             Fault::of(path, fault, WRITE_ROOTS)
         })?;
     }

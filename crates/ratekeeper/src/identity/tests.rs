@@ -11,6 +11,7 @@ mod laziness;
 mod spellings;
 #[cfg(feature = "jwt")]
 mod tokens;
+mod verified;
 mod walk;
 
 use super::{Caller, Identity};

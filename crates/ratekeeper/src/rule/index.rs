@@ -36,6 +36,16 @@ pub(crate) struct Found {
     pub(crate) pattern: Option<u32>,
 }
 
+/// The first rule of those that are found.
+#[derive(Default)]
+struct First(Option<u32>);
+
+impl Extend<Found> for First {
+    fn extend<I: IntoIterator<Item = Found>>(&mut self, found: I) {
+        self.0 = found.into_iter().map(|found| found.rule).chain(self.0).min();
+    }
+}
+
 /// Finds rules by host and path.
 #[derive(Debug)]
 pub(crate) struct Index {
@@ -110,6 +120,18 @@ impl Index {
         };
         found.sort_once(|found| found.rule);
         (found, visited)
+    }
+
+    /// The first rule for a path and any host, by its number; those for single hosts are not looked at.
+    pub(crate) fn first(&self, path: &CanonicalPath<'_>) -> Option<u32> {
+        let (mut first, mut roots) = (First::default(), Nodes::default());
+        first.extend(self.any_host.always.iter().copied());
+        roots.add(self.any_host.node);
+        match path.is_asterisk() {
+            true => self.tree.about_all(&roots, &mut first),
+            false => self.tree.walk(&roots, &to_match(path), &mut first),
+        };
+        first.0
     }
 
     /// Every pattern that rules for any host have and that a folded path walks through.

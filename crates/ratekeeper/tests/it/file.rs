@@ -4,6 +4,7 @@
 //! new messages, or a new schema, run the tests with `UPDATE=1` and look at what git shows.
 
 mod bad;
+mod gateway;
 mod good;
 mod hostile;
 mod merged;

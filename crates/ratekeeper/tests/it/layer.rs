@@ -5,6 +5,7 @@
 mod agreement;
 mod answers;
 mod callers;
+mod decided;
 mod diagnoses;
 mod endings;
 mod first_twenty;
@@ -16,6 +17,7 @@ mod outage;
 mod permits;
 mod settling;
 mod shaping;
+mod upgrades;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};

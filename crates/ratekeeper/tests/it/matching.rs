@@ -10,6 +10,7 @@ mod patterns;
 mod refused;
 mod servers;
 mod spellings;
+mod tables;
 
 use ratekeeper::request::path::{CanonicalPath, PathFault};
 use ratekeeper::rule::pattern::PathPattern;

@@ -12,8 +12,8 @@ use super::tunnel::Open;
 use super::upstream::{Answered, Upstream};
 use super::{Inner, Routed, fields};
 use crate::problem::Problem;
-use axum::http::uri::PathAndQuery;
-use axum::http::{StatusCode, Uri, Version, header, request};
+use axum::http::uri::{InvalidUri, PathAndQuery};
+use axum::http::{StatusCode, Uri, Version, header};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use ratekeeper::rule::file::Auth;
@@ -156,15 +156,14 @@ fn switching(mut response: Response<()>, open: Open) -> Response<Passed> {
     response.map(|()| Passed::Text(None))
 }
 
-/// The target in canonical form, if it has another.
-pub(super) fn canonical(parts: &mut request::Parts, path: &str) -> Option<()> {
-    if parts.uri.path() == path && parts.uri.authority().is_none() {
-        return Some(());
+/// The target with this path and nothing before it, if it is another.
+pub(super) fn target(uri: &Uri, path: &str) -> Result<Option<Uri>, InvalidUri> {
+    if uri.path() == path && uri.authority().is_none() {
+        return Ok(None);
     }
-    let target = match parts.uri.query() {
-        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")).ok()?,
-        None => PathAndQuery::try_from(path).ok()?,
+    let target = match uri.query() {
+        Some(query) => PathAndQuery::try_from(format!("{path}?{query}"))?,
+        None => PathAndQuery::try_from(path)?,
     };
-    parts.uri = Uri::from(target);
-    Some(())
+    Ok(Some(Uri::from(target)))
 }

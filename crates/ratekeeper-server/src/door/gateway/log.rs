@@ -60,11 +60,16 @@ impl Log {
             agent: value(headers, &header::USER_AGENT),
             referer: value(headers, &header::REFERER).map(without_query),
             route: None,
-            status: StatusCode::OK,
+            status: left(),
             bytes: 0,
             entry: Arc::default(),
         })
     }
+}
+
+/// The status of a request whose caller left before there was an answer, as nginx writes it.
+fn left() -> StatusCode {
+    StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST)
 }
 
 /// What is found out about a request on its way.
@@ -127,7 +132,9 @@ impl Line {
         self.bytes += count as u64;
     }
 
-    pub(super) fn route(&mut self, route: Option<&str>) {
+    /// The path as rules and upstream see it, and the route for it.
+    pub(super) fn route(&mut self, path: &str, route: Option<&str>) {
+        self.path = text(path);
         self.route = route.map(Into::into);
     }
 

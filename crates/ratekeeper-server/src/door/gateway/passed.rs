@@ -83,6 +83,7 @@ pub struct Told {
     line: Option<Box<Line>>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
 enum Kind {
     Limited(layer::Body<Passed>),
     Own(Passed),

@@ -28,6 +28,9 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use two::Shared;
 
+/// Most requests that are under way with one upstream. Beyond it: 503.
+const IN_FLIGHT_MAX: usize = 10_000;
+
 /// A server behind the gateway.
 pub(super) struct Upstream {
     /// Where it is, as metrics and logs name it.
@@ -78,6 +81,12 @@ impl Upstream {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    /// A request is under way from now on.
+    pub(super) fn enter(self: &Arc<Self>) -> UnderWay {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        UnderWay(Arc::clone(self))
+    }
+
     /// Connections that are kept for the next request, and those that are there at all.
     pub(super) fn connections(&self) -> (usize, usize) {
         self.pool.counts()
@@ -90,13 +99,16 @@ impl Upstream {
         timeouts: Timeouts,
         until: Instant,
     ) -> Result<Answered, Failed> {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let under_way = UnderWay(Arc::clone(self));
+        let under_way = self.enter();
+        if self.in_flight() > IN_FLIGHT_MAX {
+            let unsent = Some(Box::new(request));
+            return Err(Failed { failure: Failure::Crowded, unsent });
+        }
         if let Some(sender) = self.shared.get() {
-            two::address(&mut request, self.connector.scheme());
+            two::address(&mut request, self.connector.scheme(), self.connector.authority());
             return two::ask(sender, request, timeouts, until, under_way).await;
         }
-        link::address(&mut request);
+        link::address(&mut request, self.connector.authority());
         // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
         // it goes on the next.
         while let Some(link) = self.pool.take() {
@@ -114,7 +126,7 @@ impl Upstream {
                 Ok(answered(response, link, timeouts, until, under_way))
             }
             Ok(Connected::Two(sender)) => {
-                two::address(&mut request, self.connector.scheme());
+                two::address(&mut request, self.connector.scheme(), self.connector.authority());
                 two::ask(self.shared.set(sender), request, timeouts, until, under_way).await
             }
             Err(failure) => Err(Failed { failure, unsent: Some(Box::new(request)) }),

@@ -108,7 +108,7 @@ fn what_makes_no_sense_is_told() {
         (
             "junk-cert",
             "key",
-            "junk-cert:1:1: the certificate cannot be used: invalid peer certificate: BadEncoding; \
+            "junk-cert:1:1: the certificate cannot be used: BadEncoding; \
              have it issued again, as X.509 version 3"
                 .into(),
         ),
@@ -119,7 +119,11 @@ fn what_makes_no_sense_is_told() {
         ("cert", "start", format!("start:1:1: it is not whole or not PEM; {own}")),
         ("cert", "junk-key", format!("junk-key:1:1: TLS does not take such a key; {kinds}")),
         ("cert", "p521", format!("p521:1:1: TLS does not take such a key; {kinds}")),
-        ("cert", "locked", "locked:1:1: the key is locked by a password; write it without one".into()),
+        (
+            "cert",
+            "locked",
+            "locked:1:1: the key is locked by a password; write it without one".into(),
+        ),
         (
             "cert",
             "old-locked",
@@ -173,7 +177,7 @@ fn roots_that_make_no_sense_are_told() {
     assert_eq!(wrong("none"), "none:1:1: there is no such file; write its path");
     assert_eq!(wrong("empty"), format!("empty:1:1: there is no certificate in it; {repair}"));
     assert_eq!(wrong("half"), format!("half:1:1: it is not whole or not PEM; {repair}"));
-    let unusable = "a certificate in it cannot be used: invalid peer certificate: BadEncoding";
+    let unusable = "a certificate in it cannot be used: BadEncoding";
     assert_eq!(wrong("junk"), format!("junk:1:1: {unusable}; {repair}"));
     assert!(with("both").is_ok());
     if let Err(fault) = client(None) {

@@ -105,16 +105,20 @@ impl Log {
     /// Waits until this has been told, and forgets what was before.
     async fn tells(&self, text: &str) {
         let told = async {
-            loop {
-                let mut lines = self.0.lock().expect("nobody panics with it");
-                if String::from_utf8_lossy(&lines).contains(text) {
-                    return lines.clear();
-                }
-                drop(lines);
+            while !self.has(text) {
                 sleep(Duration::from_millis(10)).await;
             }
         };
         timeout(DEADLINE, told).await.expect("it is told before the deadline");
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let mut lines = self.0.lock().expect("nobody panics with it");
+        let has = String::from_utf8_lossy(&lines).contains(text);
+        if has {
+            lines.clear();
+        }
+        has
     }
 }
 

@@ -45,12 +45,12 @@ fn sign(algorithm: Algorithm, key: &EncodingKey, claims: &Value) -> String {
 }
 
 /// A token signed with [`SECRET`].
-fn hs256(besides: Value) -> String {
+pub(super) fn hs256(besides: Value) -> String {
     sign(Algorithm::HS256, &EncodingKey::from_secret(SECRET), &claims(besides))
 }
 
 /// Verifies tokens that are signed with [`SECRET`].
-fn tokens() -> Tokens {
+pub(super) fn tokens() -> Tokens {
     Tokens::new(&["HS256"], SECRET, "sub", Some("plan")).unwrap()
 }
 

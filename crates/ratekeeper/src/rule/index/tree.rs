@@ -5,7 +5,6 @@
 use super::edges::Edges;
 use super::nodes::Nodes;
 use super::{Entry, Found};
-use crate::few::Few;
 use crate::rule::pattern::{GHOST, Step, segments};
 use std::collections::HashMap;
 
@@ -92,14 +91,19 @@ impl Tree {
 
     /// Adds to `found` what is for all paths: that alone is for `OPTIONS *`. Says how many nodes it
     /// looked at.
-    pub(super) fn about_all(&self, roots: &Nodes, found: &mut Few<Found>) -> usize {
+    pub(super) fn about_all(&self, roots: &Nodes, found: &mut impl Extend<Found>) -> usize {
         let all = |root: usize| self.nodes[root].any;
         let visit = |node: usize| found.extend(self.nodes[node].here.iter().copied());
         roots.iter().filter_map(all).map(visit).count()
     }
 
     /// Adds to `found` what is for a folded path. Says how many nodes it looked at.
-    pub(super) fn walk(&self, roots: &Nodes, folded: &str, found: &mut Few<Found>) -> usize {
+    pub(super) fn walk(
+        &self,
+        roots: &Nodes,
+        folded: &str,
+        found: &mut impl Extend<Found>,
+    ) -> usize {
         let mut visited = 0;
         let (mut at, mut next) = (Nodes::default(), Nodes::default());
         roots.iter().for_each(|root| self.enter(root, &mut at));

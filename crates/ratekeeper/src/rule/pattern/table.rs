@@ -36,8 +36,7 @@ impl PathTable {
 
     /// The number of the first pattern that [matches](PathPattern::matches) a path.
     pub fn first(&self, path: &CanonicalPath<'_>) -> Option<usize> {
-        let found = self.index.find(None, Some(path));
-        found.first().map(|found| found.rule as usize)
+        self.index.first(path).map(|number| number as usize)
     }
 }
 

@@ -19,19 +19,20 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 
-/// Most header fields of an answer.
-const HEADERS_MAX: usize = 128;
-
 /// Most bytes of an answer's header fields.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 
 /// Most bytes that are read ahead or left to write.
 const BUFFER_MAX: usize = 256 * 1024;
 
-/// Names the target of a request in the form that HTTP/1.1 has.
-pub(super) fn address(request: &mut Request<Outgoing>) {
+/// Names the target of a request in the form that HTTP/1.1 has; without a host it is for `authority`.
+pub(super) fn address(request: &mut Request<Outgoing>, authority: &str) {
     *request.version_mut() = Version::HTTP_11;
-    if let Some(host) = request.uri().authority()
+    if request.uri().authority().is_none() && !request.headers().contains_key(HOST) {
+        if let Ok(host) = HeaderValue::from_str(authority) {
+            request.headers_mut().insert(HOST, host);
+        }
+    } else if let Some(host) = request.uri().authority()
         && let Ok(host) = HeaderValue::from_str(host.as_str())
     {
         request.headers_mut().insert(HOST, host);
@@ -55,7 +56,6 @@ impl Link {
     /// A connection that nothing was sent on.
     pub(super) async fn new(socket: Socket, place: Taken) -> Result<Box<Link>, hyper::Error> {
         let (sender, connection) = http1::Builder::new()
-            .max_headers(HEADERS_MAX)
             .max_header_size(HEADER_BYTES_MAX)
             .max_buf_size(BUFFER_MAX)
             .handshake(TokioIo::new(socket))

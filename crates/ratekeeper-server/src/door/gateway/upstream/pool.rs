@@ -17,8 +17,11 @@ const KEPT_FOR: Duration = Duration::from_secs(4);
 /// Most connections that are kept to one upstream.
 const KEPT_MAX: usize = 1024;
 
+/// Connections that are kept, each in the box in which it goes from hand to hand.
+type Kept = Vec<Box<Link>>;
+
 pub(super) struct Pool {
-    kept: Mutex<Vec<Box<Link>>>,
+    kept: Mutex<Kept>,
     places: Arc<Semaphore>,
     /// Connections of this upstream, of whichever state.
     count: Arc<AtomicUsize>,
@@ -80,7 +83,7 @@ impl Pool {
         (self.lock().len(), self.count.load(Ordering::Relaxed))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Box<Link>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

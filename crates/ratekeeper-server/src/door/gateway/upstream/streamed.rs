@@ -46,7 +46,9 @@ impl Streamed {
 
     /// What is still sent is sent while the answer is read, whether or not the caller takes it.
     pub(in super::super) fn part(&mut self) {
-        self.link.take().map(Link::part);
+        if let Some(link) = self.link.take() {
+            link.part();
+        }
     }
 
     /// All has been read.

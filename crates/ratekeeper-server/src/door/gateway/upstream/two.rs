@@ -9,7 +9,7 @@ use super::{Answered, Streamed, UnderWay};
 use crate::socket::Socket;
 use axum::http::header::HOST;
 use axum::http::uri::PathAndQuery;
-use axum::http::{Uri, Version};
+use axum::http::{HeaderValue, Uri, Version};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -78,15 +78,16 @@ pub(super) async fn connect(socket: Socket, place: Taken) -> Result<Sender, hype
 }
 
 /// Names the target of a request in the form that HTTP/2 has.
-pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str) {
+pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str, authority: &str) {
     *request.version_mut() = Version::HTTP_2;
     if request.uri().authority().is_some() {
         return;
     }
-    let Some(host) = request.headers_mut().remove(HOST) else { return };
+    let host = request.headers_mut().remove(HOST);
+    let host = host.as_ref().map_or(authority.as_bytes(), HeaderValue::as_bytes);
     let path = request.uri().path_and_query().cloned();
     let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
-    let uri = Uri::builder().scheme(scheme).authority(host.as_bytes()).path_and_query(path);
+    let uri = Uri::builder().scheme(scheme).authority(host).path_and_query(path);
     if let Ok(uri) = uri.build() {
         *request.uri_mut() = uri;
     }

@@ -93,8 +93,9 @@ impl Reader<'_> {
         let auth = route.get("auth").and_then(|node| {
             let auth = self.word(node, "auth", &shape::AUTH)?;
             if auth > 0 && !known.verifies {
-                let fault = "nobody can be verified, since there is no way to be";
-                let repair = "add `api_key` or `jwt` to `identity`, or write `auth: none`";
+                let fault =
+                    "nobody can be verified, since `identity` has neither `api_key` nor `jwt`";
+                let repair = "add one of them, or write `auth: none`";
                 self.fault(node.at, fault, repair);
             }
             Some([Auth::None, Auth::Optional, Auth::Required][auth])
@@ -132,26 +133,26 @@ impl Reader<'_> {
         upstreams
     }
 
-    /// A path without a query, spelled as it is sent.
+    /// A path without a query, spelled as it will be sent.
     fn health(&mut self, node: &Node<'_>) -> Option<String> {
         let text = self.text(node, "health")?;
-        let path = text.split(['?', '#']).next().unwrap_or_default();
-        let (fault, repair) = match CanonicalPath::new(path) {
-            _ if !path.starts_with('/') => (
-                format!("`health` is {}, not a path", quoted(text)),
-                "write one such as `/healthz`".to_owned(),
-            ),
-            Err(error) => (
-                format!("`health` is {}, which {}", quoted(text), error.fault()),
-                "write one such as `/healthz`".to_owned(),
-            ),
-            Ok(canonical) if canonical.as_str() != text => (
-                format!("`health` is {}, not the plain form of a path", quoted(text)),
-                format!("write {}", quoted(canonical.as_str())),
-            ),
-            Ok(canonical) => return Some(canonical.as_str().to_owned()),
-        };
-        self.fault(node.at, fault, repair);
+        let like = "write one such as `/healthz`";
+        match CanonicalPath::new(text) {
+            Err(_) if !text.starts_with('/') => {
+                self.fault(node.at, "`health` does not begin with `/`", like);
+            }
+            Err(error) => {
+                self.passed_on(node.at, &format!("`health` {}", error.fault()), like);
+            }
+            Ok(path) if path.is_asterisk() => {
+                self.fault(node.at, "`health` is `*`, which is no path", like);
+            }
+            Ok(path) if path.as_str() != text => {
+                let fault = format!("`health` is {}, not a path in its plain form", quoted(text));
+                self.fault(node.at, fault, format!("write {}", quoted(path.as_str())));
+            }
+            Ok(_) => return Some(text.to_owned()),
+        }
         None
     }
 
