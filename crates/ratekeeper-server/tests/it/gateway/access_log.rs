@@ -21,8 +21,9 @@ fn said(log: &str, ask: impl Fn(&Site, &str)) -> (Vec<String>, String, String) {
     site.program.signal("TERM");
     let words = site.program.last_words();
     assert!(site.program.ended().expect("it ends").success());
-    // What the program says of its end is no line of the log.
-    let lines = words.lines().filter(|line| !line.starts_with("stop")).map(str::to_owned);
+    // The last line to try may be behind the first one.
+    let lines = words.lines().filter(|line| !line.trim_start().starts_with("curl "));
+    let lines = lines.map(str::to_owned);
     (lines.collect(), upstream.url(), key)
 }
 
@@ -96,7 +97,7 @@ fn every_request_has_a_line_of_json() {
         assert!(lines[index]["seconds"].as_f64().is_some_and(|it| (0.0..60.0).contains(&it)));
     }
     is(0, "method", "GET".into());
-    is(0, "path", "/api//x".into());
+    is(0, "path", "/api/x".into());
     is(0, "bytes", 2.into());
     is(0, "route", "/api/**".into());
     is(0, "upstream", url.into());
@@ -129,7 +130,7 @@ fn every_request_has_a_combined_line() {
     hides(&lines, &key);
     assert_eq!(lines.len(), 4, "{lines:?}");
     let requests = [
-        ("GET /api//x HTTP/1.1", "200 2"),
+        ("GET /api/x HTTP/1.1", "200 2"),
         ("GET /nowhere HTTP/1.1", "404"),
         ("POST /api/y HTTP/1.1", "429"),
         ("GET", "400"),

@@ -124,8 +124,9 @@ fn a_request_is_passed_on_as_it_comes() {
         let Ok(mut request) = wire.head() else { return };
         wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nearly\r\n");
         if wire.framed(&mut request).is_ok() {
-            wire.send(format!("4\r\n{}\r\n0\r\n\r\n", String::from_utf8_lossy(&request.body)));
+            let body = String::from_utf8_lossy(&request.body).into_owned();
             book.note(number, request);
+            wire.send(format!("4\r\n{body}\r\n0\r\n\r\n"));
         }
     });
     let site = Site::before(&[&upstream], MANY);
@@ -151,4 +152,55 @@ fn an_answer_that_ends_with_its_connection_is_whole() {
     let answer = site.get("/");
     assert_eq!((answer.status(), answer.text()), (200, "until the end"));
     assert!(answer.start.starts_with("HTTP/1.1 "), "{answer:?}");
+}
+
+/// Goal: what an upstream says before its answer is no answer.
+/// Method: 100 and 103, then the answer; the next request gets its own.
+#[test]
+fn words_before_an_answer_are_none() {
+    let upstream = Upstream::saying(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+         HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    );
+    let site = Site::before(&[&upstream], MANY);
+    let mut wire = Wire::open(site.address);
+    for _ in 0..3 {
+        wire.send(post("/", "", "x"));
+        let mut answer = wire.answer("POST").expect("an answer comes");
+        while answer.status() < 200 {
+            answer = wire.answer("POST").expect("an answer comes");
+        }
+        assert_eq!((answer.status(), answer.text()), (200, "ok"));
+    }
+    assert_eq!(upstream.seen().len(), 3);
+}
+
+/// Goal: a client of HTTP/1.0 gets an answer that it can read, and no chunks.
+/// Method: an upstream that answers in chunks.
+#[test]
+fn an_old_client_gets_no_chunks() {
+    let upstream = Upstream::saying(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    );
+    let site = Site::before(&[&upstream], MANY);
+    let answer = site.ask("GET /old HTTP/1.0\r\nHost: a\r\n\r\n");
+    assert_eq!((answer.status(), answer.text()), (200, "ok"));
+    assert_eq!(answer.field("transfer-encoding"), None);
+    assert_eq!(upstream.only().start, "GET /old HTTP/1.1");
+}
+
+/// Goal: an upstream that says that it closes is not asked on the same connection again.
+/// Method: two requests to one that says so and leaves the connection open.
+#[test]
+fn a_connection_that_is_said_to_close_is_not_used_again() {
+    let upstream =
+        Upstream::saying("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
+    let site = Site::before(&[&upstream], MANY);
+    let mut wire = Wire::open(site.address);
+    for _ in 0..2 {
+        wire.send(get("/", ""));
+        let answer = wire.answer("GET").expect("its own connection goes on");
+        assert_eq!((answer.status(), answer.field("connection")), (200, None));
+    }
+    assert_eq!((upstream.seen().len(), upstream.accepted()), (2, 2));
 }

@@ -125,3 +125,43 @@ fn rules_change_while_it_runs() {
     assert_eq!((site.get("/").status(), site.get("/").status()), (200, 429));
     assert_eq!(upstream.seen().len(), 2);
 }
+
+/// Goal: the answer to a refused HEAD has no body, and the connection goes on.
+/// Method: two on one connection, beyond the limit.
+#[test]
+fn a_refused_head_has_no_body() {
+    let upstream = Upstream::saying(OK);
+    let site = Site::before(&[&upstream], "[{id: api, key: ip, limit: 1/day}]");
+    assert_eq!(site.get("/").status(), 200);
+    let mut wire = Wire::open(site.address);
+    for _ in 0..2 {
+        wire.send(get("/", "").replacen("GET", "HEAD", 1));
+        let answer = wire.answer("HEAD").expect("an answer comes");
+        assert_eq!((answer.status(), answer.field("retry-after").is_some()), (429, true));
+    }
+    assert_eq!((wire.unused(), upstream.seen().len()), (0, 1));
+}
+
+/// Goal: of many who come at once exactly as many pass as the limit admits.
+/// Method: twenty clients of fifty requests each, a limit of half of them; what arrives is what was charged.
+#[test]
+fn of_many_at_once_exactly_the_limit_passes() {
+    let upstream = Upstream::saying(OK);
+    let site = Site::before(&[&upstream], "[{id: api, key: ip, limit: 500/day}]");
+    let address = site.address;
+    let clients: Vec<_> = (0..20)
+        .map(|_| {
+            thread::spawn(move || {
+                let mut wire = Wire::open(address);
+                let mut ask = || {
+                    wire.send(get("/", ""));
+                    wire.answer("GET").expect("an answer comes").status()
+                };
+                (0..50).map(|_| ask()).filter(|status| *status == 200).count()
+            })
+        })
+        .collect();
+    let passed: usize = clients.into_iter().map(|client| client.join().expect("it ends")).sum();
+    assert_eq!((passed, upstream.seen().len()), (500, 500));
+    assert_eq!((site.decided("api", "allowed"), site.decided("api", "refused")), (500, 500));
+}

@@ -59,6 +59,26 @@ fn a_trusted_proxy_is_believed() {
     assert!(!request.has("x-ratekeeper-user"), "{request:?}");
 }
 
+/// Goal: what must not be said in front of a body cannot be said behind it.
+/// Method: trailers that are announced and name the caller; one that means nothing passes.
+#[test]
+fn a_client_cannot_say_who_it_is_in_trailers() {
+    let upstream = Upstream::saying(OK);
+    let site = Site::before(&[&upstream], MANY);
+    let answer = site.ask(
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\
+         Trailer: X-Sum, X-Ratekeeper-User, X_Ratekeeper_Tier, X-Forwarded-For, X-Original-URL, \
+         X-HTTP-Method-Override, Connection, Content-Length, Host\r\n\r\n1\r\nx\r\n0\r\n\
+         X-Sum: 7\r\nX-Ratekeeper-User: root\r\nX_Ratekeeper_Tier: pro\r\n\
+         X-Forwarded-For: 6.6.6.6\r\nX-Original-URL: /evil\r\nX-HTTP-Method-Override: PUT\r\n\
+         Connection: x\r\nContent-Length: 4\r\nHost: evil\r\n\r\n",
+    );
+    assert_eq!(answer.status(), 200);
+    let trailers = upstream.only().trailers;
+    let names: Vec<String> = trailers.iter().map(|(name, _)| name.to_lowercase()).collect();
+    assert_eq!(names, ["x-sum"]);
+}
+
 /// A key, and the entry of the file that knows it.
 pub(super) fn api_key(owner: &str, tier: &str) -> (String, String) {
     let output = output(&["api-key", "new", "--owner", owner, "--tier", tier, "--json"]);

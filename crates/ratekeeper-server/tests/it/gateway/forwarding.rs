@@ -121,18 +121,23 @@ fn other_forms_of_a_target_mean_the_same() {
     let site = Site::before(&[&upstream], MANY);
     assert_eq!(site.get("http://api.example/a//b?q=1").status(), 200);
     assert_eq!(site.get("http://API.example/a").status(), 200);
+    assert_eq!(site.get("http://b.example/b").status(), 200, "the host of the target is the host");
     let options = get("*", "").replacen("GET", "OPTIONS", 1);
     let status = site.ask(&options).status();
     let seen = upstream.seen();
     assert_eq!(seen[0].start, "GET /a/b?q=1 HTTP/1.1");
     assert_eq!(seen[0].field("host"), Some("api.example"));
     assert_eq!(seen[1].start, "GET /a HTTP/1.1");
+    assert_eq!(
+        (seen[2].start.as_str(), seen[2].field("host")),
+        ("GET /b HTTP/1.1", Some("b.example"))
+    );
     // A pattern of paths matches no `*`: whether it is passed on or answered, both ends agree.
     match status {
-        200 => assert_eq!(seen[2].start, "OPTIONS * HTTP/1.1"),
-        status => assert_eq!((status, seen.len()), (404, 2)),
+        200 => assert_eq!(seen[3].start, "OPTIONS * HTTP/1.1"),
+        status => assert_eq!((status, seen.len()), (404, 3)),
     }
-    assert_eq!(site.decided("all", "allowed"), 3);
+    assert_eq!(site.decided("all", "allowed"), 4);
 }
 
 /// Goal: routes are tried in the order of the file, and a path without one is answered here, after it was

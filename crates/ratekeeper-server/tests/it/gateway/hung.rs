@@ -131,3 +131,21 @@ fn a_connection_that_is_not_made_is_a_gateway_timeout() {
     assert_eq!(site.left("all"), 9);
     drop((waiting, listener));
 }
+
+/// Goal: a client that stops within its body does not hold its permit or the upstream.
+/// Method: half of a body and no more: its time is over with 408, and the upstream sees no whole request.
+#[test]
+fn a_client_that_stops_within_its_body_is_given_up() {
+    let upstream = Upstream::raw(free(), |wire, _, _| {
+        let Ok(mut request) = wire.head() else { return };
+        assert!(wire.framed(&mut request).is_err(), "it is cut");
+    });
+    let site = Site::before(&[&upstream], RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+    let answer = wire.answer("POST").expect("an answer comes");
+    assert_eq!(answer.status(), 408, "{answer:?}");
+    site.has_left("few", 2);
+    assert!(crate::program::poll(|| (upstream.open() == 0).then_some(())).is_some());
+    assert_eq!((upstream.accepted(), site.left("all")), (1, 9));
+}

@@ -144,3 +144,24 @@ fn nobody_upgrades_past_the_gateway() {
         assert!(!upgrade.contains("h2c"), "{request:?}");
     }
 }
+
+/// Goal: a tunnel on which nothing moves ends, and so does one whose gateway stops.
+/// Method: a short time without a byte; a signal, with a tunnel open.
+#[test]
+fn a_tunnel_ends_in_time() {
+    let (upstream, ended) = echo();
+    let mut site = Site::with(&[&upstream], "  timeouts: {idle: 400ms}\n", "", RULES);
+    let mut quiet = tunnel(&site);
+    quiet.send("x");
+    assert_eq!(quiet.exactly(1).expect("it comes back"), b"x");
+    assert!(quiet.ends(), "nothing moves");
+    assert!(poll(|| (ended.load(Ordering::SeqCst) == 1).then_some(())).is_some(), "it is told");
+    site.has_left("few", 2);
+
+    let (upstream, _) = echo();
+    site = Site::before(&[&upstream], RULES);
+    let mut open = tunnel(&site);
+    site.program.signal("TERM");
+    assert!(open.ends(), "it is cut when the time to finish is over");
+    assert!(site.program.ended().expect("it ends").success());
+}
