@@ -15,7 +15,7 @@ const LARGE: u64 = 1 << 30;
 const GROWTH_MAX: u64 = 32 * 1024;
 
 /// One piece of a body.
-const PIECE: [u8; 64 * 1024] = [b'x'; 64 * 1024];
+static PIECE: [u8; 64 * 1024] = [b'x'; 64 * 1024];
 
 /// The most memory that the program has had, in KiB.
 fn most(site: &Site) -> u64 {

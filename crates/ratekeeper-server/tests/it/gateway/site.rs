@@ -52,7 +52,8 @@ impl Site {
         let program = Program::start(serve);
         let line = program.banner.iter().find_map(|line| line.strip_prefix("gateway       http"));
         let address = line.and_then(|line| line.split("://").nth(1)?.parse().ok());
-        let address = address.unwrap_or_else(|| panic!("no gateway in {:?}", program.banner));
+        assert!(address.is_some(), "no gateway in {:?}", program.banner);
+        let address = address.expect("this was looked at");
         Site { program, address, folder }
     }
 

@@ -151,7 +151,7 @@ fn heads_without_a_measure_are_refused() {
             Ok(answer) => assert_eq!(answer.status(), status, "{name}: {answer:?}"),
             // What is still being sent when the answer comes can take the answer with it.
             Err(fault) => {
-                assert!(bytes.len() > 16_384 && fault != Fault::Late, "{name}: {fault:?}")
+                assert!(bytes.len() > 16_384 && fault != Fault::Late, "{name}: {fault:?}");
             }
         }
     }
