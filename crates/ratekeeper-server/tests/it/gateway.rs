@@ -27,6 +27,7 @@ mod certificate;
 mod upgrade;
 mod http2;
 mod http2_reset;
+mod http2_upstream;
 mod measured;
 mod access_log;
 mod example;
