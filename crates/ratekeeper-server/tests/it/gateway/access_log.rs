@@ -21,8 +21,9 @@ fn said(log: &str, ask: impl Fn(&Site, &str)) -> (Vec<String>, String, String) {
     site.program.signal("TERM");
     let words = site.program.last_words();
     assert!(site.program.ended().expect("it ends").success());
-    // The last line to try may be behind the first one.
-    let lines = words.lines().filter(|line| !line.trim_start().starts_with("curl "));
+    // The last line to try is no line of the log, nor what the program says of its end.
+    let is_said = |line: &str| line.trim_start().starts_with("curl ") || line.starts_with("stop");
+    let lines = words.lines().filter(|line| !is_said(line));
     let lines = lines.map(str::to_owned);
     (lines.collect(), upstream.url(), key)
 }

@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -22,6 +22,7 @@ const RULES: &str =
 /// What an upstream has seen.
 #[derive(Default)]
 struct Book {
+    /// Connections on which a request came.
     connections: AtomicUsize,
     requests: AtomicUsize,
     /// Requests to `/hang` that were given up.
@@ -52,10 +53,12 @@ impl Two {
         let ours = book.clone();
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                ours.connections.fetch_add(1, Ordering::SeqCst);
-                let ours = ours.clone();
-                let answer =
-                    hyper::service::service_fn(move |request| answer(request, ours.clone()));
+                let (ours, is_used) = (ours.clone(), AtomicBool::new(false));
+                let answer = hyper::service::service_fn(move |request| {
+                    let is_first = !is_used.swap(true, Ordering::SeqCst);
+                    ours.connections.fetch_add(usize::from(is_first), Ordering::SeqCst);
+                    answer(request, ours.clone())
+                });
                 let build = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
                 tokio::spawn(build.serve_connection(TokioIo::new(stream), answer));
             }
