@@ -16,6 +16,7 @@ mod shares;
 mod leaving;
 mod smuggling;
 mod corpus;
+mod mutations;
 mod tricks;
 mod large;
 mod cut;
