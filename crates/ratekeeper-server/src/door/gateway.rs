@@ -152,6 +152,7 @@ impl Inner {
             return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail));
         }
         let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
+        form(parts).map_err(|detail| bad(detail.to_owned()))?;
         let path = CanonicalPath::new(parts.uri.path()).map_err(|error| bad(error.to_string()))?;
         let target = forward::target(&parts.uri, path.as_str())
             .map_err(|_| bad("the target is none; send a path and perhaps a query".into()))?;
@@ -207,6 +208,22 @@ impl Inner {
     }
 }
 
+/// Whether a request is in a form that we and the upstream read alike.
+fn form(parts: &request::Parts) -> Result<(), &'static str> {
+    if parts.uri.path() == "*" && parts.method != Method::OPTIONS {
+        return Err("the target `*` is for `OPTIONS` alone; send a path");
+    }
+    if parts.uri.scheme_str().is_some_and(|scheme| !matches!(scheme, "http" | "https")) {
+        return Err("the target is not of HTTP; send a path");
+    }
+    let mut codings = parts.headers.get_all(header::TRANSFER_ENCODING).iter();
+    let plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if codings.next().is_some_and(|coding| !plain(coding)) || codings.next().is_some() {
+        return Err("`Transfer-Encoding` is not `chunked` alone; send the body in no other coding");
+    }
+    Ok(())
+}
+
 /// Whether the host is one: a name or an address, and perhaps a port.
 fn host(parts: &request::Parts) -> Result<(), Problem> {
     let Some(host) = parts.headers.get(header::HOST).map(HeaderValue::as_bytes) else {
@@ -229,7 +246,10 @@ fn host(parts: &request::Parts) -> Result<(), Problem> {
         }
     };
     let fits = match port.strip_prefix(b":") {
-        Some(digits) => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        Some(digits) => {
+            let number = || std::str::from_utf8(digits).ok()?.parse::<u16>().ok();
+            digits.is_empty() || digits[0].is_ascii_digit() && number().is_some()
+        }
         None => port.is_empty(),
     };
     if name.is_empty() || !fits {

@@ -113,7 +113,8 @@ impl Body for Outgoing {
             let broken = matches!(frame, Some(Err(_)));
             marks.broken.fetch_or(broken, Ordering::Relaxed);
         });
-        Poll::Ready(frame.map(|frame| frame.map_err(|_| Broken)))
+        let frame = frame.map(|frame| frame.map(cleaned).map_err(|_| Broken));
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -122,6 +123,17 @@ impl Body for Outgoing {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// Trailers without what may not pass.
+fn cleaned(frame: Frame<Bytes>) -> Frame<Bytes> {
+    match frame.into_trailers() {
+        Ok(mut trailers) => {
+            super::fields::trailing(&mut trailers);
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
     }
 }
 

@@ -47,15 +47,43 @@ fn is_of_the_connection(name: &str) -> bool {
     )
 }
 
-/// What would make a server take another method than the rules saw.
-fn is_override(name: &str) -> bool {
-    matches!(name, "x-http-method-override" | "x-http-method" | "x-method-override")
+/// What would make a server take another method or path than the rules saw.
+const OVERRIDES: [&str; 8] = [
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-original-uri",
+    "x-original-method",
+    "x-original-host",
+    "x-rewrite-url",
+];
+
+/// The same byte of a name, as servers take it that cannot tell `_` from `-`.
+fn dash(byte: u8) -> u8 {
+    if byte == b'_' { b'-' } else { byte }
 }
 
-/// Whether a name is one of our own; `_` passes for `-`, as it does in servers.
+/// What would make a server take another method or path than the rules saw, in either spelling.
+fn is_override(name: &str) -> bool {
+    let is = |own: &&str| own.len() == name.len() && name.bytes().map(dash).eq(own.bytes());
+    name.starts_with('x') && OVERRIDES.iter().any(is)
+}
+
+/// Whether a name is one of our own, in either spelling.
 fn is_own(name: &str) -> bool {
-    let dash = |byte: u8| if byte == b'_' { b'-' } else { byte };
     name.len() >= OWN.len() && name.bytes().map(dash).zip(OWN.bytes()).all(|(a, b)| a == b)
+}
+
+/// Takes away of trailers what would not pass among the fields either; servers may read both as one.
+pub(super) fn trailing(headers: &mut HeaderMap) {
+    remove(headers, |name| {
+        is_of_the_connection(name)
+            || is_override(name)
+            || is_own(name)
+            || is_forwarding_name(name)
+            || matches!(name, "host" | "content-length" | "authorization")
+    });
 }
 
 /// The protocol that a caller wants to go on with on this connection.

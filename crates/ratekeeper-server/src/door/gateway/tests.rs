@@ -49,7 +49,7 @@ fn limiter(header: &str) -> Limiter {
 /// What an upstream gets of these fields.
 fn sent(fields: &[(&str, &str)], routed: &Routed, header: &str) -> HeaderMap {
     let mut parts = parts(fields);
-    super::fields::outgoing(&mut parts, routed, &limiter(header));
+    fields::outgoing(&mut parts, routed, &limiter(header));
     parts.headers
 }
 

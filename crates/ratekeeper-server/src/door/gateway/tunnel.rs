@@ -12,13 +12,17 @@ use ratekeeper::rule::file::Timeouts;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, split};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// Looks in the time after which a tunnel without movement ends.
-const LOOKS: u32 = 4;
+/// How long one end may go on without a movement after the other has ended.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// Looks in that time.
+const LOOKS: u32 = 5;
 
 /// What the upstream's end of a tunnel takes with it.
 pub(super) struct Open {
@@ -42,28 +46,52 @@ async fn run(open: Open, caller: Socket, read: Bytes) {
         let moves = Arc::<AtomicU64>::default();
         let mut caller = Counted { socket: caller, moves: Arc::clone(&moves) };
         let mut upstream = Counted { socket: upstream, moves: Arc::clone(&moves) };
+        let ended = AtomicBool::new(false);
         let copy = async {
             upstream.write_all(&read).await?;
             caller.write_all(&first).await?;
-            copy_bidirectional(&mut caller, &mut upstream).await
-        };
-        let is_still = async {
-            let (mut seen, mut quiet) = (0, 0);
-            while quiet < LOOKS {
-                sleep(timeouts.idle / LOOKS).await;
-                let now = moves.load(Ordering::Relaxed);
-                quiet = if now == seen { quiet + 1 } else { 0 };
-                seen = now;
-            }
+            let (mut from_caller, mut to_caller) = split(&mut caller);
+            let (mut from_upstream, mut to_upstream) = split(&mut upstream);
+            let there = pass(&mut from_caller, &mut to_upstream, &ended);
+            let back = pass(&mut from_upstream, &mut to_caller, &ended);
+            tokio::try_join!(there, back)
         };
         tokio::select! {
             _ = copy => {}
-            () = is_still => {}
+            () = is_still(&moves, &ended, timeouts.idle) => {}
         }
         drop(place);
     };
     let _ = timeout_at(until, between).await;
     drop((under_way, held));
+}
+
+/// Passes on what one end sends, and then that it has ended.
+async fn pass(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    ended: &AtomicBool,
+) -> io::Result<()> {
+    tokio::io::copy(from, to).await?;
+    to.shutdown().await?;
+    ended.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Waits until nothing has moved for long; not so long once one end has ended.
+async fn is_still(moves: &AtomicU64, ended: &AtomicBool, idle: Duration) {
+    let step = idle.min(LINGER) / LOOKS;
+    let (mut seen, mut quiet) = (0, Duration::ZERO);
+    loop {
+        let patience = if ended.load(Ordering::Relaxed) { idle.min(LINGER) } else { idle };
+        if quiet >= patience {
+            return;
+        }
+        sleep(step).await;
+        let now = moves.load(Ordering::Relaxed);
+        quiet = if now == seen { quiet + step } else { Duration::ZERO };
+        seen = now;
+    }
 }
 
 /// A connection on which movements are counted.

@@ -7,7 +7,7 @@ use super::super::body::Outgoing;
 use super::super::failure::{Failed, Failure};
 use super::pool::Taken;
 use crate::socket::Socket;
-use axum::http::header::HOST;
+use axum::http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Uri, Version};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, Connection, SendRequest};
@@ -39,6 +39,12 @@ pub(super) fn address(request: &mut Request<Outgoing>, authority: &str) {
         let path = request.uri().path_and_query().cloned();
         *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
     }
+}
+
+/// Whether an answer says in two ways where it ends.
+fn has_two_ends(response: &Response<Incoming>) -> bool {
+    let headers = response.headers();
+    headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
 }
 
 /// A connection on which requests go one after the other.
@@ -104,6 +110,10 @@ impl Link {
         let until = until.min(Instant::now() + timeouts.first_byte);
         let answered = fate.watch(until, timeouts.first_byte, asking).await;
         match answered {
+            // Who reads the one would see another end than who reads the other.
+            Ok(Some(Ok(response))) if has_two_ends(&response) => {
+                Err(Failed { failure: Failure::Bad, unsent: None })
+            }
             Ok(Some(Ok(response))) => Ok((response, self)),
             Ok(Some(Err(mut error))) => {
                 let unsent = error.take_message().map(Box::new);
