@@ -174,8 +174,8 @@ impl Wire {
             }
             self.more()?;
         };
-        let line: Vec<u8> = self.ahead.drain(..end + 2).take(end).collect();
-        let line = String::from_utf8(line).map_err(|error| Fault::Bad(error.to_string()))?;
+        // Values may have bytes that are no text; each is the character of its number.
+        let line: String = self.ahead.drain(..end + 2).take(end).map(char::from).collect();
         if line.contains(['\r', '\n']) { Err(Fault::Bad(line)) } else { Ok(line) }
     }
 

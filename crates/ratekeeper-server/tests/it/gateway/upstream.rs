@@ -4,6 +4,7 @@
 
 use super::message::{Fault, Message, Wire};
 use crate::wire::DEADLINE;
+use std::collections::HashMap;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,8 @@ pub(crate) enum After {
 pub(crate) struct Book {
     seen: Mutex<Vec<(usize, Message)>>,
     faults: Mutex<Vec<Fault>>,
-    streams: Mutex<Vec<TcpStream>>,
+    /// Connections that are open, by number.
+    streams: Mutex<HashMap<usize, TcpStream>>,
     accepted: AtomicUsize,
     open: AtomicUsize,
     is_over: AtomicBool,
@@ -103,14 +105,15 @@ impl Upstream {
                 let _ = stream.set_read_timeout(Some(3 * DEADLINE));
                 let _ = stream.set_write_timeout(Some(3 * DEADLINE));
                 let _ = stream.set_nodelay(true);
-                lock(&ours.streams).extend(stream.try_clone());
                 let number = ours.accepted.fetch_add(1, Ordering::SeqCst);
+                lock(&ours.streams).extend(stream.try_clone().map(|own| (number, own)));
                 ours.open.fetch_add(1, Ordering::SeqCst);
                 let (book, act) = (ours.clone(), act.clone());
                 spawn(move || {
                     let mut wire = Wire::of(stream);
                     act(&mut wire, number, &book);
                     let _ = wire.stream.shutdown(Shutdown::Both);
+                    lock(&book.streams).remove(&number);
                     book.open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -150,7 +153,7 @@ impl Upstream {
         if !self.book.is_over.swap(true, Ordering::SeqCst) {
             // The listener is gone when it has looked once more.
             let _ = TcpStream::connect(self.address);
-            for stream in lock(&self.book.streams).drain(..) {
+            for (_, stream) in lock(&self.book.streams).drain() {
                 let _ = stream.shutdown(Shutdown::Both);
             }
             assert!(crate::program::closes(self.address), "nobody listens any more");
