@@ -54,3 +54,4 @@ mod live_restart;
 mod live_state;
 mod live_commands;
 mod live_docs;
+mod gateway;

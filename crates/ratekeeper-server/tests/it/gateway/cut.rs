@@ -1,0 +1,124 @@
+//! Upstreams that die or talk nonsense: their clients see a fault, never half an answer as a whole one.
+
+use super::message::{Fault, Wire};
+use super::site::{MANY, Site, get, of_upstream, post};
+use super::upstream::{After, OK, Upstream};
+
+/// Goal: an answer that breaks off at the upstream breaks off at the client; it stays charged, and the next
+/// request goes to another upstream.
+/// Method: an upstream that dies within its answer, by length and in chunks, beside one that is well.
+#[test]
+fn an_answer_that_breaks_off_is_never_whole() {
+    for begun in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbeg",
+    ] {
+        let upstream = Upstream::acting(move |_, wire| {
+            wire.send(begun);
+            After::Close
+        });
+        let site = Site::before(&[&upstream], "[{id: all, key: ip, limit: 10/day}]");
+        let mut wire = Wire::open(site.address);
+        wire.send(get("/", ""));
+        let answer = wire.answer("GET");
+        assert!(matches!(answer, Err(Fault::Cut | Fault::Ended)), "{answer:?}");
+        assert_eq!((upstream.seen().len(), site.left("all")), (1, 9), "once, and charged");
+        site.becomes(&of_upstream("in_flight", &upstream, ""), 0.0);
+    }
+}
+
+/// Goal: an upstream that is killed is left alone at once; whoever comes next is served by another.
+/// Method: two upstreams, one of which is killed while it answers.
+#[test]
+fn after_a_kill_others_are_asked() {
+    let dies = Upstream::acting(|_, wire| {
+        wire.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun");
+        let _ = wire.ends();
+        After::Close
+    });
+    let lives = Upstream::saying(OK);
+    let site = Site::before(&[&dies, &lives], MANY);
+    let mut wire = Wire::open(site.address);
+    // Whichever is asked first: one of the first two is.
+    while dies.seen().is_empty() {
+        wire = Wire::open(site.address);
+        wire.send(get("/", ""));
+        assert_eq!(wire.head().expect("the head comes").status(), 200);
+        assert!(lives.seen().len() < 10, "both are asked");
+    }
+    dies.kill();
+    assert_eq!(wire.exactly(100), Err(Fault::Cut));
+    for _ in 0..20 {
+        assert_eq!(site.get("/").status(), 200);
+    }
+    assert_eq!(dies.seen().len(), 1);
+    site.becomes(&of_upstream("healthy", &dies, ""), 0.0);
+    assert_eq!(site.metric(&of_upstream("healthy", &lives, "")), Some(1.0));
+}
+
+/// Goal: an upstream that ends or talks nonsense before its answer is told to the client as 502; the request
+/// stays charged, and was sent once.
+/// Method: ends and nonsense of all kinds, with a POST, which is not tried again.
+#[test]
+fn nonsense_is_a_bad_gateway() {
+    let long = format!("HTTP/1.1 200 OK\r\nX-A: {}\r\n\r\n", "a".repeat(1 << 20));
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-A: 1\r\n".repeat(10_000));
+    let said: [(&str, &str); 11] = [
+        ("nothing", ""),
+        ("half a head", "HTTP/1.1 200 OK\r\nContent-"),
+        ("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+        ("another version", "HTTP/3.0 200 OK\r\n\r\n"),
+        ("no status", "HTTP/1.1 OK\r\n\r\n"),
+        ("a length of letters", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"),
+        (
+            "lengths that differ",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        ),
+        ("a folded line", "HTTP/1.1 200 OK\r\nX-A: 1\r\n 2\r\n\r\n"),
+        (
+            "an agreement to nothing",
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        ),
+        ("a field without an end", &long),
+        ("fields without an end", &many),
+    ];
+    for (name, said) in said {
+        let said = said.to_owned();
+        let upstream = Upstream::acting(move |_, wire| {
+            wire.send(&said);
+            After::Close
+        });
+        let site = Site::before(&[&upstream], "[{id: all, key: ip, limit: 10/day}]");
+        let answer = site.ask(&post("/", "", "x"));
+        assert_eq!(answer.status(), 502, "{name}: {answer:?}");
+        assert_eq!(answer.field("content-type"), Some("application/problem+json"), "{name}");
+        assert_eq!(answer.json()["status"], 502, "{name}");
+        assert!(
+            !answer.text().contains("127.0.0.1"),
+            "{name} tells where upstreams are: {answer:?}"
+        );
+        assert_eq!((upstream.seen().len(), site.left("all")), (1, 9), "{name}");
+    }
+}
+
+/// Goal: an answer with two ways to tell its end is none.
+/// Method: a length beside chunks: nothing of it may be taken for the next answer.
+#[test]
+fn an_answer_with_two_ends_is_none() {
+    let upstream = Upstream::acting(|_, wire| {
+        wire.send(
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        );
+        After::Keep
+    });
+    let site = Site::before(&[&upstream], MANY);
+    for _ in 0..3 {
+        let answer = site.get("/");
+        // By its chunks, without the length, or not at all.
+        match answer.status() {
+            200 => assert_eq!((answer.text(), answer.field("content-length")), ("ok", None)),
+            status => assert_eq!(status, 502, "{answer:?}"),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Clients that leave: the upstream hears of it, the charge stays, the permit is free.
+
+use super::message::Wire;
+use super::site::{Site, get, of_upstream};
+use super::upstream::{After, Upstream};
+use crate::program::poll;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
+
+const RULES: &str =
+    "[{id: all, key: ip, limit: 1000/day}, {id: few, key: ip, limit: 4 concurrent}]";
+
+/// The promise is a tenth of a second on a machine that has time; here others may have it.
+const SOON: Duration = Duration::from_secs(3);
+
+/// An upstream that says this and then waits for the end of its connection; how often that came.
+fn patient(said: &'static str) -> (Upstream, Arc<AtomicUsize>) {
+    let left = Arc::<AtomicUsize>::default();
+    let ours = left.clone();
+    let upstream = Upstream::acting(move |_, wire| {
+        wire.send(said);
+        if wire.ends() {
+            ours.fetch_add(1, Ordering::SeqCst);
+        }
+        After::Close
+    });
+    (upstream, left)
+}
+
+/// One client asks and leaves, before the answer or within it; how long it took until the upstream knew.
+fn leave_within(said: &'static str) {
+    let (upstream, left) = patient(said);
+    let site = Site::before(&[&upstream], RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send(get("/", ""));
+    assert!(poll(|| (upstream.seen().len() == 1).then_some(())).is_some(), "it arrives");
+    if !said.is_empty() {
+        assert_eq!(wire.head().expect("the head comes").status(), 200);
+    }
+    site.becomes(&of_upstream("in_flight", &upstream, ""), 1.0);
+    assert_eq!(site.left("few"), 3);
+    let started = Instant::now();
+    drop(wire);
+    assert!(poll(|| (left.load(Ordering::SeqCst) == 1).then_some(())).is_some(), "it is told");
+    assert!(started.elapsed() < SOON, "after {:?}", started.elapsed());
+    site.has_left("few", 4);
+    site.becomes(&of_upstream("in_flight", &upstream, ""), 0.0);
+    assert_eq!(site.left("all"), 999, "it stays charged");
+    assert_eq!(upstream.seen().len(), 1, "and is not tried again");
+}
+
+/// Goal: a client that leaves before its answer cancels the request at the upstream.
+/// Method: an upstream that never answers.
+#[test]
+fn who_leaves_before_the_answer_cancels_it() {
+    leave_within("");
+}
+
+/// Goal: a client that leaves within its answer cancels the rest.
+/// Method: upstreams that begin and go silent, by length and in chunks.
+#[test]
+fn who_leaves_within_the_answer_cancels_the_rest() {
+    leave_within("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun");
+    leave_within("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n");
+}
+
+/// Goal: an answer without an end stops when its client leaves.
+/// Method: an upstream that writes as long as it can.
+#[test]
+fn an_endless_answer_stops_when_its_client_leaves() {
+    let left = Arc::<AtomicUsize>::default();
+    let ours = left.clone();
+    let upstream = Upstream::acting(move |_, wire| {
+        wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let piece = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
+        while wire.send(&piece) {}
+        ours.fetch_add(1, Ordering::SeqCst);
+        After::Close
+    });
+    let site = Site::before(&[&upstream], RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send(get("/", ""));
+    assert_eq!(wire.head().expect("the head comes").status(), 200);
+    assert!(wire.exactly(1 << 20).is_ok(), "it flows");
+    assert_eq!(left.load(Ordering::SeqCst), 0);
+    drop(wire);
+    assert!(poll(|| (left.load(Ordering::SeqCst) == 1).then_some(())).is_some(), "it stops");
+    site.has_left("few", 4);
+    assert_eq!(site.left("all"), 999);
+}
+
+/// Goal: a client that leaves within its own request leaves nothing whole at the upstream.
+/// Method: half of a body, by length and in chunks; the upstream sees a message that is cut.
+#[test]
+fn half_a_request_is_never_a_whole_one() {
+    for framing in
+        ["Content-Length: 10\r\n\r\nhalf", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"]
+    {
+        let seen = Arc::<(AtomicUsize, AtomicUsize)>::default();
+        let ours = seen.clone();
+        let upstream = Upstream::raw(super::upstream::free(), move |wire, _, _| {
+            if let Ok(mut request) = wire.head() {
+                ours.0.fetch_add(1, Ordering::SeqCst);
+                if wire.framed(&mut request).is_err() {
+                    ours.1.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        });
+        let site = Site::before(&[&upstream], RULES);
+        let mut wire = Wire::open(site.address);
+        wire.send(format!("POST / HTTP/1.1\r\nHost: a\r\n{framing}"));
+        assert!(poll(|| (seen.0.load(Ordering::SeqCst) == 1).then_some(())).is_some());
+        drop(wire);
+        assert!(poll(|| (seen.1.load(Ordering::SeqCst) == 1).then_some(())).is_some(), "it is cut");
+        site.has_left("few", 4);
+        assert_eq!(site.left("all"), 999);
+    }
+}
+
+/// Goal: nothing is left behind by clients that come and go.
+/// Method: two hundred that leave, four at a time; then permits, gauges and connections.
+#[test]
+fn many_that_leave_leave_nothing_behind() {
+    let (upstream, left) = patient("");
+    let site = Site::before(&[&upstream], RULES);
+    for round in 1..=50 {
+        let wires: Vec<Wire> = (0..4)
+            .map(|_| {
+                let mut wire = Wire::open(site.address);
+                wire.send(get("/", ""));
+                wire
+            })
+            .collect();
+        assert!(poll(|| (upstream.seen().len() == 4 * round).then_some(())).is_some(), "{round}");
+        drop(wires);
+        site.has_left("few", 4);
+    }
+    assert!(poll(|| (left.load(Ordering::SeqCst) == 200).then_some(())).is_some(), "all are told");
+    site.becomes(&of_upstream("in_flight", &upstream, ""), 0.0);
+    assert!(poll(|| (upstream.open() == 0).then_some(())).is_some());
+    assert_eq!(site.left("all"), 800);
+}
