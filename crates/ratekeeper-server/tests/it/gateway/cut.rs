@@ -114,11 +114,6 @@ fn an_answer_with_two_ends_is_none() {
     });
     let site = Site::before(&[&upstream], MANY);
     for _ in 0..3 {
-        let answer = site.get("/");
-        // By its chunks, without the length, or not at all.
-        match answer.status() {
-            200 => assert_eq!((answer.text(), answer.field("content-length")), ("ok", None)),
-            status => assert_eq!(status, 502, "{answer:?}"),
-        }
+        assert_eq!(site.get("/").status(), 502);
     }
 }
