@@ -4,6 +4,7 @@
 //! then the tower layer decides, and what it admits is forwarded. Invariants: what the rules saw is what the
 //! upstream gets; what they refuse, the upstream never sees.
 
+mod alarm;
 mod body;
 mod failure;
 mod fields;
@@ -62,6 +63,8 @@ struct Inner {
 struct Routed {
     route: Option<usize>,
     peer: IpAddr,
+    /// The same as text.
+    peer_text: HeaderValue,
     is_secure: bool,
     /// How long the caller may pause within its body.
     pause: Duration,
@@ -106,7 +109,8 @@ impl Answers for Gateway {
             judged.and_then(|()| self.inner.route(&mut parts, arrival, line.as_deref_mut()));
         let (inner, mut limited) = (Arc::clone(&self.inner), self.limited.clone());
         let tunnels = arrival.tunnels.clone();
-        async move {
+        // In a box, since it would be moved several times before it is asked.
+        Box::pin(async move {
             let routed = match routed {
                 Ok(routed) => routed,
                 Err(problem) => {
@@ -122,7 +126,7 @@ impl Answers for Gateway {
             inner.routes.counts(route).note(response.status());
             hand_over(&mut response, tunnels.as_ref());
             Told::limited(response, line)
-        }
+        })
     }
 }
 
@@ -162,6 +166,7 @@ impl Inner {
         let mut routed = Routed {
             route,
             peer: arrival.peer,
+            peer_text: arrival.peer_text.clone(),
             is_secure: arrival.is_secure,
             pause: arrival.body,
             verified: None,

@@ -6,6 +6,7 @@
 use super::work::Work;
 use crate::socket::Socket;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use std::error::Error;
 use std::net::IpAddr;
@@ -33,6 +34,8 @@ pub trait Answers: Clone + Send + Sync + 'static {
 pub struct Arrival {
     /// The address at the other end.
     pub peer: IpAddr,
+    /// The same as text, for header fields.
+    pub peer_text: HeaderValue,
     /// Whether nobody between could read along.
     pub is_secure: bool,
     /// How long an answer may take.

@@ -86,7 +86,9 @@ pub(super) async fn serve<A: Answers>(
     let is_two = first == PREFACE;
     let tunnels = (!is_two).then(|| Tunnels(work.clone()));
     let Bounds { request: most, body, .. } = bounds;
-    let arrival = Arrival { peer, is_secure, most, body, tunnels };
+    let peer_text = HeaderValue::try_from(peer.to_string());
+    let peer_text = peer_text.unwrap_or(HeaderValue::from_static("unknown"));
+    let arrival = Arrival { peer, peer_text, is_secure, most, body, tunnels };
     let answers = service(answers, arrival, work.clone());
     let stream = Patient::new(socket, first, &bounds);
     if is_two {

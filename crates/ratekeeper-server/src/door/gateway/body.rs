@@ -3,15 +3,18 @@
 //! Invariant: it is passed on piece by piece, as the upstream takes it; who pauses for too long within it is
 //! given up.
 
+use super::alarm::Alarm;
 use super::failure::Failure;
+use super::upstream::Times;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep, timeout_at};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// The body of a request.
 pub(super) struct Outgoing {
@@ -55,21 +58,26 @@ impl Fate {
     /// Waits for an answer that begins within `patience` of the last piece, and until `until`.
     pub(super) async fn watch<T>(
         &self,
-        until: Instant,
-        patience: Duration,
+        alarm: &mut Alarm,
+        times: Times,
         asking: impl Future<Output = T>,
     ) -> Result<T, Failure> {
         let mut asking = pin!(asking);
-        let pieces = || self.0.as_ref().map(|marks| marks.pieces.load(Ordering::Relaxed));
-        loop {
-            let (before, now) = (pieces(), Instant::now());
-            let deadline = until.min(now + patience);
-            match timeout_at(deadline, asking.as_mut()).await {
-                Ok(answer) => return Ok(answer),
-                Err(_) if deadline < until && pieces() != before => {}
-                Err(_) => return Err(Failure::Late),
+        let (mut pieces, mut since) = (0, times.begun);
+        poll_fn(|context| {
+            if let Poll::Ready(answer) = asking.as_mut().poll(context) {
+                return Poll::Ready(Ok(answer));
             }
-        }
+            let now = self.0.as_ref().map_or(0, |marks| marks.pieces.load(Ordering::Relaxed));
+            if now != pieces {
+                (pieces, since) = (now, Instant::now());
+            }
+            match alarm.is_over(times.until.min(since + times.first_byte), context) {
+                true => Poll::Ready(Err(Failure::Late)),
+                false => Poll::Pending,
+            }
+        })
+        .await
     }
 
     /// Whose fault an error is.

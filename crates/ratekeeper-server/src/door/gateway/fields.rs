@@ -88,7 +88,8 @@ pub(super) fn trailing(headers: &mut HeaderMap) {
 
 /// The protocol that a caller wants to go on with on this connection.
 pub(super) fn upgrade(request: &request::Parts) -> Option<HeaderValue> {
-    if request.version != Version::HTTP_11 || !has_word(&request.headers, &CONNECTION, "upgrade") {
+    let is_there = request.headers.contains_key(UPGRADE) && request.version == Version::HTTP_11;
+    if !is_there || !has_word(&request.headers, &CONNECTION, "upgrade") {
         return None;
     }
     let mut wanted = request.headers.get_all(UPGRADE).iter();
@@ -118,7 +119,7 @@ pub(super) fn outgoing(request: &mut request::Parts, routed: &Routed, limiter: &
     let client = trusted.then(|| client(request, routed, limiter)).flatten();
     let upgrade = upgrade(request);
     let headers = &mut request.headers;
-    let takes_trailers = has_word(headers, &TE, "trailers");
+    let takes_trailers = headers.contains_key(TE) && has_word(headers, &TE, "trailers");
     let stays = |name: &str| {
         let kept = header.as_deref().is_some_and(|header| {
             name == header || name.starts_with("x-forwarded-") && name != FOR.as_str()
@@ -167,10 +168,8 @@ fn forwarded(
         (_, Some(client)) if client != peer => Some(client.to_string()),
         _ => None,
     };
-    let all = before.map_or_else(|| peer.to_string(), |before| format!("{before}, {peer}"));
-    if let Ok(all) = HeaderValue::try_from(all) {
-        headers.insert(FOR, all);
-    }
+    let all = before.and_then(|before| HeaderValue::try_from(format!("{before}, {peer}")).ok());
+    headers.insert(FOR, all.unwrap_or_else(|| routed.peer_text.clone()));
     if header == Some(FORWARDED.as_str()) {
         let node = match peer {
             IpAddr::V4(peer) => peer.to_string(),

@@ -9,7 +9,7 @@ use super::failure::{Failed, Failure};
 use super::passed::Passed;
 use super::routes::Route;
 use super::tunnel::Open;
-use super::upstream::{Answered, Upstream};
+use super::upstream::{Answered, Times, Upstream};
 use super::{Inner, Routed, fields};
 use crate::problem::Problem;
 use axum::http::uri::{InvalidUri, PathAndQuery};
@@ -63,7 +63,8 @@ impl Inner {
             return Passed::problem(&Problem::new(StatusCode::LOOP_DETECTED, detail));
         }
         fields::outgoing(&mut parts, &routed, &self.app.limiter);
-        let request = Request::from_parts(parts, Outgoing::new(body, routed.pause));
+        let body = Outgoing::new(body, routed.pause);
+        let request = Box::new(Request::from_parts(parts, body));
         match ask(route, request, &routed).await {
             Ok(response) => response,
             Err(problem) => Passed::problem(&problem),
@@ -91,12 +92,11 @@ impl Inner {
 /// Asks upstreams of the route until one answers, or none may be asked any more.
 async fn ask(
     route: &Route,
-    mut request: Request<Outgoing>,
+    mut request: Box<Request<Outgoing>>,
     routed: &Routed,
 ) -> Result<Response<Passed>, Problem> {
     route.budget.earn();
-    let begun = Instant::now();
-    let until = begun + route.timeouts.total;
+    let times = Times::new(&route.timeouts);
     let again = request.method().is_idempotent();
     let wants_upgrade = request.headers().contains_key(header::UPGRADE);
     let mut tried = Vec::new();
@@ -106,21 +106,20 @@ async fn ask(
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
         };
         let fate = request.body().fate();
-        let answered = upstream.ask(request, route.timeouts, until).await;
+        let answered = upstream.ask(request, times).await;
         let failed = match answered {
             Ok(Answered::Streams(mut response)) => {
                 if !fate.is_done() {
                     response.body_mut().part();
                 }
-                noted(route, routed, &upstream, begun);
+                noted(route, routed, &upstream, times.begun);
                 fields::incoming(response.headers_mut());
                 *response.version_mut() = Version::HTTP_11;
                 return Ok(response.map(Passed::Streams));
             }
             Ok(Answered::Upgraded(response, link, under_way)) if wants_upgrade => {
-                noted(route, routed, &upstream, begun);
-                let timeouts = route.timeouts;
-                let open = Open { link, under_way, held: None, timeouts, until };
+                noted(route, routed, &upstream, times.begun);
+                let open = Open { link, under_way, held: None, times };
                 return Ok(switching(response, open));
             }
             // It switches to what nobody has asked for.
@@ -131,7 +130,7 @@ async fn ask(
         match failed.unsent {
             Some(unsent) if again && route.has_other(&upstream) && route.budget.take() => {
                 upstream.retries.fetch_add(1, Ordering::Relaxed);
-                request = *unsent;
+                request = unsent;
                 tried.push(upstream);
             }
             _ => return Err(failed.failure.problem()),

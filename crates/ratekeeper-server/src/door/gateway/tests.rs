@@ -19,6 +19,7 @@ fn routed(peer: &str) -> Routed {
     Routed {
         route: None,
         peer: peer.parse().expect("an address"),
+        peer_text: HeaderValue::from_str(peer).expect("a text"),
         is_secure: true,
         pause: Duration::from_secs(1),
         verified: None,

@@ -3,12 +3,11 @@
 //! Invariants: nothing that a caller sends behind its request reaches the upstream before the upstream has
 //! agreed; a tunnel on which nothing moves ends, and none outlives its time.
 
-use super::upstream::{Link, UnderWay};
+use super::upstream::{Link, Times, UnderWay};
 use crate::serve::Tunnel;
 use crate::socket::Socket;
 use hyper::body::Bytes;
 use ratekeeper::layer::Held;
-use ratekeeper::rule::file::Timeouts;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, split};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{sleep, timeout_at};
 
 /// How long one end may go on without a movement after the other has ended.
 const LINGER: Duration = Duration::from_secs(5);
@@ -30,8 +29,7 @@ pub(super) struct Open {
     pub(super) under_way: UnderWay,
     /// What the request holds of concurrency limits.
     pub(super) held: Option<Held>,
-    pub(super) timeouts: Timeouts,
-    pub(super) until: Instant,
+    pub(super) times: Times,
 }
 
 /// What goes on with the caller's connection.
@@ -40,7 +38,7 @@ pub(super) fn tunnel(open: Open) -> Tunnel {
 }
 
 async fn run(open: Open, caller: Socket, read: Bytes) {
-    let Open { link, under_way, held, timeouts, until } = open;
+    let Open { link, under_way, held, times } = open;
     let between = async {
         let (upstream, first, place) = link.into_socket().await;
         let moves = Arc::<AtomicU64>::default();
@@ -58,11 +56,11 @@ async fn run(open: Open, caller: Socket, read: Bytes) {
         };
         tokio::select! {
             _ = copy => {}
-            () = is_still(&moves, &ended, timeouts.idle) => {}
+            () = is_still(&moves, &ended, times.idle) => {}
         }
         drop(place);
     };
-    let _ = timeout_at(until, between).await;
+    let _ = timeout_at(times.until, between).await;
     drop((under_way, held));
 }
 

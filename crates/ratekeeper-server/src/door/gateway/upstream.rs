@@ -24,6 +24,7 @@ use pool::Pool;
 use ratekeeper::rule::file::{Timeouts, Upstream as Place};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use two::Shared;
@@ -43,6 +44,26 @@ pub(super) struct Upstream {
     in_flight: AtomicUsize,
     pub(super) failures: [AtomicU64; KINDS.len()],
     pub(super) retries: AtomicU64,
+}
+
+/// When a request began, and how long it may take.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) begun: Instant,
+    /// When all of it has to be over.
+    pub(super) until: Instant,
+    connect: Duration,
+    pub(super) first_byte: Duration,
+    pub(super) idle: Duration,
+}
+
+impl Times {
+    /// Of a request that begins now.
+    pub(super) fn new(timeouts: &Timeouts) -> Times {
+        let begun = Instant::now();
+        let Timeouts { connect, first_byte, idle, total } = *timeouts;
+        Times { begun, until: begun + total, connect, first_byte, idle }
+    }
 }
 
 /// The answer to a request, or the connection that it has become.
@@ -92,51 +113,50 @@ impl Upstream {
         self.pool.counts()
     }
 
-    /// Asks it, once, for an answer that begins until `until`.
+    /// Asks it, once.
     pub(super) async fn ask(
         self: &Arc<Self>,
-        mut request: Request<Outgoing>,
-        timeouts: Timeouts,
-        until: Instant,
+        mut request: Box<Request<Outgoing>>,
+        times: Times,
     ) -> Result<Answered, Failed> {
         let under_way = self.enter();
         if self.in_flight() > IN_FLIGHT_MAX {
-            let unsent = Some(Box::new(request));
+            let unsent = Some(request);
             return Err(Failed { failure: Failure::Crowded, unsent });
         }
         if let Some(sender) = self.shared.get() {
             two::address(&mut request, self.connector.scheme(), self.connector.authority());
-            return two::ask(sender, request, timeouts, until, under_way).await;
+            return two::ask(sender, request, times, under_way).await;
         }
         link::address(&mut request, self.connector.authority());
         // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
         // it goes on the next.
-        while let Some(link) = self.pool.take() {
-            match link.ask(request, timeouts, until).await {
+        while let Some(link) = self.pool.take(times.begun) {
+            match link.ask(request, times).await {
                 Ok((response, link)) => {
-                    return Ok(answered(response, link, timeouts, until, under_way));
+                    return Ok(answered(response, link, times, under_way));
                 }
-                Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = *unsent,
+                Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 Err(failed) => return Err(failed),
             }
         }
-        match self.connect(timeouts, until).await {
+        match self.connect(times).await {
             Ok(Connected::One(link)) => {
-                let (response, link) = link.ask(request, timeouts, until).await?;
-                Ok(answered(response, link, timeouts, until, under_way))
+                let (response, link) = link.ask(request, times).await?;
+                Ok(answered(response, link, times, under_way))
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
-                two::ask(self.shared.set(sender), request, timeouts, until, under_way).await
+                two::ask(self.shared.set(sender), request, times, under_way).await
             }
-            Err(failure) => Err(Failed { failure, unsent: Some(Box::new(request)) }),
+            Err(failure) => Err(Failed { failure, unsent: Some(request) }),
         }
     }
 
     /// A connection that is new.
-    async fn connect(&self, timeouts: Timeouts, until: Instant) -> Result<Connected, Failure> {
+    async fn connect(&self, times: Times) -> Result<Connected, Failure> {
         let place = self.pool.place().ok_or(Failure::Crowded)?;
-        let until = until.min(Instant::now() + timeouts.connect);
+        let until = times.until.min(Instant::now() + times.connect);
         let connected = timeout_at(until, self.connector.connect(place)).await;
         connected.map_err(|_| Failure::Unreachable)?.map_err(|_| Failure::Refused)
     }
@@ -151,14 +171,11 @@ impl Upstream {
 fn answered(
     response: Response<hyper::body::Incoming>,
     link: Box<Link>,
-    timeouts: Timeouts,
-    until: Instant,
+    times: Times,
     under_way: UnderWay,
 ) -> Answered {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Answered::Upgraded(response.map(drop), link, under_way);
     }
-    Answered::Streams(
-        response.map(|body| Streamed::new(body, Some(link), timeouts, until, under_way)),
-    )
+    Answered::Streams(response.map(|body| Streamed::new(body, Some(link), times, under_way)))
 }

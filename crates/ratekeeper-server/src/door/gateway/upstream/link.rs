@@ -3,8 +3,10 @@
 //! It is driven by whoever has asked: the task that waits for an answer reads it, too, and is woken once for
 //! both. Invariant: while nobody has asked, nobody drives it; it is looked at before it is used again.
 
+use super::super::alarm::Alarm;
 use super::super::body::Outgoing;
 use super::super::failure::{Failed, Failure};
+use super::Times;
 use super::pool::Taken;
 use crate::socket::Socket;
 use axum::http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
@@ -13,7 +15,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use ratekeeper::rule::file::Timeouts;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -55,6 +56,8 @@ pub(in super::super) struct Link {
     pub(super) kept: Instant,
     /// Its place among the connections of the gateway.
     place: Taken,
+    /// Rings when an answer does not begin in time.
+    alarm: Alarm,
     is_over: bool,
 }
 
@@ -66,7 +69,8 @@ impl Link {
             .max_buf_size(BUFFER_MAX)
             .handshake(TokioIo::new(socket))
             .await?;
-        Ok(Box::new(Link { sender, connection, kept: Instant::now(), place, is_over: false }))
+        let (kept, alarm, is_over) = (Instant::now(), Alarm::default(), false);
+        Ok(Box::new(Link { sender, connection, kept, place, alarm, is_over }))
     }
 
     /// Whether another request can be sent: the server has not closed it, nor said anything unasked.
@@ -87,16 +91,15 @@ impl Link {
         self.is_over
     }
 
-    /// Asks for an answer that begins until `until`.
+    /// Asks on this connection.
     pub(super) async fn ask(
         mut self: Box<Self>,
-        request: Request<Outgoing>,
-        timeouts: Timeouts,
-        until: Instant,
+        request: Box<Request<Outgoing>>,
+        times: Times,
     ) -> Result<(Response<Incoming>, Box<Link>), Failed> {
         let fate = request.body().fate();
-        let mut answer = pin!(self.sender.try_send_request(request));
-        let (connection, is_over) = (&mut self.connection, &mut self.is_over);
+        let Link { sender, connection, alarm, is_over, .. } = &mut *self;
+        let mut answer = pin!(sender.try_send_request(*request));
         let asking = poll_fn(|context| {
             if !*is_over {
                 *is_over = Pin::new(&mut *connection).poll(context).is_ready();
@@ -107,9 +110,7 @@ impl Link {
                 polled => polled.map(Some),
             }
         });
-        let until = until.min(Instant::now() + timeouts.first_byte);
-        let answered = fate.watch(until, timeouts.first_byte, asking).await;
-        match answered {
+        match fate.watch(alarm, times, asking).await {
             // Who reads the one would see another end than who reads the other.
             Ok(Some(Ok(response))) if has_two_ends(&response) => {
                 Err(Failed { failure: Failure::Bad, unsent: None })

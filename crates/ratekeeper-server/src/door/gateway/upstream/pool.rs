@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 /// How long a connection is kept. Many servers close theirs after five seconds; a request that meets that
 /// moment is lost.
@@ -51,11 +52,11 @@ impl Pool {
         Some(Taken { _permit: permit, count: Arc::clone(&self.count) })
     }
 
-    /// A connection that was kept, and can be used.
-    pub(super) fn take(&self) -> Option<Box<Link>> {
+    /// A connection that was kept, and can be used now.
+    pub(super) fn take(&self, now: Instant) -> Option<Box<Link>> {
         loop {
             let mut link = self.lock().pop()?;
-            if link.is_usable() && link.kept.elapsed() < KEPT_FOR {
+            if now.saturating_duration_since(link.kept) < KEPT_FOR && link.is_usable() {
                 return Some(link);
             }
         }
@@ -63,10 +64,7 @@ impl Pool {
 
     /// Keeps a connection for the next request.
     pub(super) fn keep(&self, mut link: Box<Link>) {
-        if !link.is_usable() {
-            return;
-        }
-        link.kept = tokio::time::Instant::now();
+        link.kept = Instant::now();
         let mut kept = self.lock();
         if kept.len() < KEPT_MAX {
             kept.push(link);

@@ -4,17 +4,17 @@
 //! last byte was read, and closed if it is left before; an answer that breaks off ends in an error, never as if
 //! it were whole.
 
+use super::super::alarm::Alarm;
 use super::super::body::Broken;
 use super::super::failure::Failure;
 use super::link::Link;
-use super::{UnderWay, Upstream};
+use super::{Times, UnderWay, Upstream};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use ratekeeper::rule::file::Timeouts;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::Instant;
 
 /// The body of an answer.
 pub(in super::super) struct Streamed {
@@ -24,20 +24,22 @@ pub(in super::super) struct Streamed {
     under_way: Option<UnderWay>,
     idle: Duration,
     until: Instant,
-    /// Runs while there is nothing to read.
-    alarm: Option<Pin<Box<Sleep>>>,
+    /// Since when there has been nothing to read.
+    quiet: Option<Instant>,
+    alarm: Alarm,
 }
 
 impl Streamed {
     pub(super) fn new(
         body: Incoming,
         link: Option<Box<Link>>,
-        timeouts: Timeouts,
-        until: Instant,
+        times: Times,
         under_way: UnderWay,
     ) -> Streamed {
-        let idle = timeouts.idle;
-        let mut own = Streamed { body, link, under_way: Some(under_way), idle, until, alarm: None };
+        let Times { idle, until, .. } = times;
+        let (quiet, alarm) = (None, Alarm::default());
+        let mut own =
+            Streamed { body, link, under_way: Some(under_way), idle, until, quiet, alarm };
         if own.body.is_end_stream() {
             own.finish();
         }
@@ -53,7 +55,6 @@ impl Streamed {
 
     /// All has been read.
     fn finish(&mut self) {
-        self.alarm = None;
         if let (Some(link), Some(under_way)) = (self.link.take(), &self.under_way) {
             under_way.0.keep(link);
         }
@@ -91,9 +92,8 @@ impl Streamed {
 
     /// Whether there was nothing to read for too long.
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let (idle, until) = (self.idle, self.until);
-        let set = || Box::pin(sleep_until(until.min(Instant::now() + idle)));
-        self.alarm.get_or_insert_with(set).as_mut().poll(context).is_ready()
+        let since = *self.quiet.get_or_insert_with(Instant::now);
+        self.alarm.is_over(self.until.min(since + self.idle), context)
     }
 }
 
@@ -110,7 +110,7 @@ impl Body for Streamed {
         }
         match self.next(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                self.alarm = None;
+                self.quiet = None;
                 if self.body.is_end_stream() {
                     self.finish();
                 }

@@ -2,10 +2,11 @@
 //!
 //! Invariant: a request that is given up resets its stream and nothing else.
 
+use super::super::alarm::Alarm;
 use super::super::body::Outgoing;
 use super::super::failure::{Failed, Failure};
 use super::pool::Taken;
-use super::{Answered, Streamed, UnderWay};
+use super::{Answered, Streamed, Times, UnderWay};
 use crate::socket::Socket;
 use axum::http::header::HOST;
 use axum::http::uri::PathAndQuery;
@@ -13,10 +14,8 @@ use axum::http::{HeaderValue, Uri, Version};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use ratekeeper::rule::file::Timeouts;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tokio::time::Instant;
 
 /// What an upstream may send ahead: of one answer, and of all.
 const STREAM_WINDOW: u32 = 256 * 1024;
@@ -93,23 +92,22 @@ pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str, aut
     }
 }
 
-/// Asks for an answer that begins until `until`.
+/// Asks on a connection that others may be asking on.
 pub(super) async fn ask(
     mut sender: Sender,
-    request: Request<Outgoing>,
-    timeouts: Timeouts,
-    until: Instant,
+    request: Box<Request<Outgoing>>,
+    times: Times,
     under_way: UnderWay,
 ) -> Result<Answered, Failed> {
     let fate = request.body().fate();
-    let asking = sender.try_send_request(request);
-    match fate.watch(until, timeouts.first_byte, asking).await {
+    let asking = sender.try_send_request(*request);
+    match fate.watch(&mut Alarm::default(), times, asking).await {
         Ok(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
             Err(Failed { failure: Failure::Bad, unsent: None })
         }
-        Ok(Ok(response)) => Ok(Answered::Streams(
-            response.map(|body| Streamed::new(body, None, timeouts, until, under_way)),
-        )),
+        Ok(Ok(response)) => {
+            Ok(Answered::Streams(response.map(|body| Streamed::new(body, None, times, under_way))))
+        }
         Ok(Err(mut error)) => {
             let unsent = error.take_message().map(Box::new);
             Err(Failed { failure: fate.blame(error.error()), unsent })
