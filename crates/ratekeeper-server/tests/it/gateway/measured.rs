@@ -3,6 +3,7 @@
 use super::message::Wire;
 use super::site::{Site, get, head, of_upstream, post};
 use super::upstream::{After, Upstream, nobody};
+use crate::operations::{families, listed};
 use crate::program::poll;
 
 /// Goal: every request is counted once, under its route and the kind of its answer; the time of upstreams
@@ -101,8 +102,8 @@ fn upstreams_are_counted_as_they_are() {
     site.becomes(&ill, 0.0);
 }
 
-/// Goal: no client, path or query shows in the metrics, and their text is well formed.
-/// Method: requests with words that can be told from all else.
+/// Goal: no client, path or query shows in the metrics; they are those of the list, and no others.
+/// Method: requests with words that can be told from all else; the names of the families.
 #[test]
 fn nothing_of_clients_shows_in_metrics() {
     let upstream = Upstream::saying(super::upstream::OK);
@@ -114,4 +115,5 @@ fn nothing_of_clients_shows_in_metrics() {
     let metrics = site.api("/metrics").body;
     assert!(!metrics.contains("mallory"), "{metrics}");
     assert!(metrics.ends_with("# EOF\n"));
+    assert_eq!(families(&metrics), listed(true), "every metric of the list, and no other");
 }

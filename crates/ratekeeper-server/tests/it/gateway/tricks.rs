@@ -35,10 +35,7 @@ fn bytes_behind_an_upgrade_that_was_refused_are_requests() {
     let mut wire = Wire::open(site.address);
     wire.send(get("/outer", upgrade) + &get("/inner", ""));
     assert_eq!(wire.answer("GET").expect("an answer comes").status(), 200);
-    match wire.answer("GET") {
-        Ok(answer) => assert_eq!(answer.status(), 429),
-        Err(fault) => assert_eq!(fault, Fault::Ended),
-    }
+    assert_eq!(wire.answer("GET").expect("an answer comes").status(), 429);
     assert_eq!(upstream.only().start, "GET /outer HTTP/1.1");
 }
 
@@ -120,8 +117,7 @@ fn an_answer_that_nobody_asked_for_reaches_nobody() {
     assert_eq!(site.get("/first").text(), "ok");
     for _ in 0..5 {
         let answer = site.get("/next");
-        assert!(answer.status() == 502 || answer.text() == "ok", "{answer:?}");
-        assert!(!answer.text().contains("evil"), "{answer:?}");
+        assert_eq!((answer.status(), answer.text()), (200, "ok"));
     }
 }
 

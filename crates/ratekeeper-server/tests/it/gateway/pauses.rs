@@ -1,0 +1,77 @@
+//! Who is slow: as long as something moves it may take its time, and who stops is given up.
+
+use super::message::{Fault, Wire};
+use super::site::{Site, get};
+use super::upstream::{After, OK, Upstream, free};
+use crate::program::poll;
+use crate::wire::DEADLINE;
+use std::io::Read;
+use std::thread::sleep;
+use std::time::Duration;
+
+const RULES: &str = "[{id: all, key: ip, limit: 10/day}, {id: few, key: ip, limit: 2 concurrent}]";
+
+/// Goal: the time for the first byte begins with the last piece of the request.
+/// Method: a body that takes several times as long as that, piece by piece.
+#[test]
+fn a_slow_body_is_no_late_answer() {
+    let upstream = Upstream::saying(OK);
+    let site = Site::with(&[&upstream], "  timeouts: {first_byte: 1s}\n", "", RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n");
+    for _ in 0..12 {
+        sleep(Duration::from_millis(250));
+        wire.send("x");
+    }
+    assert_eq!(wire.answer("POST").expect("an answer comes").status(), 200);
+    assert_eq!(upstream.only().body.len(), 12);
+}
+
+/// Goal: an upstream that does not take the request is late, whatever the client still has to send.
+/// Method: a body larger than all buffers, and an upstream that reads its head alone.
+#[test]
+fn an_upstream_that_takes_nothing_is_late() {
+    let upstream = Upstream::raw(free(), |wire, _, _| {
+        let _ = wire.head();
+        // It reads on when its peer has given up.
+        sleep(Duration::from_secs(2));
+        let _ = wire.ends();
+    });
+    let site = Site::with(&[&upstream], "  timeouts: {first_byte: 500ms}\n", "", RULES);
+    let mut wire = Wire::open(site.address);
+    let length = 64 << 20;
+    wire.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n"));
+    let mut half = Wire::of(wire.stream.try_clone().expect("a socket can be cloned"));
+    let client = std::thread::spawn(move || half.send(vec![b'x'; length]));
+    match wire.answer("POST") {
+        Ok(answer) => assert_eq!(answer.status(), 504, "{answer:?}"),
+        // What is still being sent when the connection ends can take the answer with it.
+        Err(fault) => assert_ne!(fault, Fault::Late),
+    }
+    site.has_left("few", 2);
+    drop(wire);
+    assert!(!client.join().expect("it ends"), "the rest is not taken");
+}
+
+/// Goal: a client that does not read its answer loses it, and its permit with it.
+/// Method: an answer larger than all buffers; the client reads its head and waits.
+#[test]
+fn a_client_that_takes_nothing_is_given_up() {
+    let upstream = Upstream::acting(|_, wire| {
+        wire.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 64 << 20));
+        let piece = [b'x'; 64 * 1024];
+        while wire.send(piece) {}
+        After::Close
+    });
+    let site = Site::before(&[&upstream], RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send(get("/", ""));
+    assert_eq!(wire.head().expect("the head comes").status(), 200);
+    assert_eq!(site.left("few"), 1);
+    site.has_left("few", 2);
+    assert!(poll(|| (upstream.open() == 0).then_some(())).is_some(), "the upstream is told");
+    wire.stream.set_read_timeout(Some(DEADLINE)).expect("a timeout can be set");
+    let mut rest = Vec::new();
+    let _ = wire.stream.read_to_end(&mut rest);
+    assert!(rest.len() < 64 << 20, "it is not whole");
+}
