@@ -1,6 +1,6 @@
 //! The gateway: limits in front of an API that knows nothing of them.
 //!
-//! A request is read in one form ([`judge`], the canonical path), its route is found and its caller identified;
+//! A request is read in one form (`judge`, the canonical path), its route is found and its caller identified;
 //! then the tower layer decides, and what it admits is forwarded. Invariants: what the rules saw is what the
 //! upstream gets; what they refuse, the upstream never sees.
 
