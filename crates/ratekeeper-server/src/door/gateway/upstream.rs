@@ -14,7 +14,7 @@ pub(super) use health::watch;
 pub(super) use link::Link;
 pub(super) use streamed::Streamed;
 
-use super::body::Outgoing;
+use super::body::{Fate, Outgoing};
 use super::failure::{Failed, Failure, KINDS};
 use connect::Connected;
 pub(super) use connect::Connector;
@@ -119,7 +119,7 @@ impl Upstream {
         mut request: Box<Request<Outgoing>>,
         times: Times,
     ) -> Result<Answered, Failed> {
-        let under_way = self.enter();
+        let (under_way, fate) = (self.enter(), request.body().fate());
         if self.in_flight() > IN_FLIGHT_MAX {
             let unsent = Some(request);
             return Err(Failed { failure: Failure::Crowded, unsent });
@@ -134,7 +134,7 @@ impl Upstream {
         while let Some(link) = self.pool.take(times.begun) {
             match link.ask(request, times).await {
                 Ok((response, link)) => {
-                    return Ok(answered(response, link, times, under_way));
+                    return Ok(answered(response, link, times, under_way, &fate));
                 }
                 Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 Err(failed) => return Err(failed),
@@ -143,7 +143,7 @@ impl Upstream {
         match self.connect(times).await {
             Ok(Connected::One(link)) => {
                 let (response, link) = link.ask(request, times).await?;
-                Ok(answered(response, link, times, under_way))
+                Ok(answered(response, link, times, under_way, &fate))
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
@@ -173,9 +173,12 @@ fn answered(
     link: Box<Link>,
     times: Times,
     under_way: UnderWay,
+    fate: &Fate,
 ) -> Answered {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Answered::Upgraded(response.map(drop), link, under_way);
     }
-    Answered::Streams(response.map(|body| Streamed::new(body, Some(link), times, under_way)))
+    // What is still to be sent goes on its way whether or not the caller takes the answer.
+    let link = if fate.is_done() { Some(link) } else { link.part() };
+    Answered::Streams(response.map(|body| Streamed::new(body, link, times, under_way)))
 }
