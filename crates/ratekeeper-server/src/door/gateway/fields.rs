@@ -6,7 +6,7 @@
 
 use super::Routed;
 use axum::http::header::{
-    CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, UPGRADE, VIA,
+    CONNECTION, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, UPGRADE, VIA,
 };
 use axum::http::{Version, request};
 use ratekeeper::Limiter;
@@ -138,6 +138,7 @@ pub(super) fn outgoing(request: &mut request::Parts, routed: &Routed, limiter: &
         headers.insert(UPGRADE, protocol);
     }
     forwarded(headers, routed, header.as_deref(), client);
+    crumbs(headers);
     headers.append(VIA, BY_US);
     if let Some(verified) = &routed.verified {
         identified(headers, verified);
@@ -187,6 +188,18 @@ fn forwarded(
         && let Some(host) = headers.get(HOST).cloned()
     {
         headers.insert(FORWARDED_HOST, host);
+    }
+}
+
+/// Makes one line of cookies, which callers may send in pieces over HTTP/2 and not over HTTP/1.1.
+fn crumbs(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(COOKIE).iter();
+    if lines.next().is_none() || lines.next().is_none() {
+        return;
+    }
+    let lines: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(all) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
+        headers.insert(COOKIE, all);
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Upstream {
     connector: Connector,
     pub(super) health: Health,
     pool: Pool,
-    /// The connection that many requests share, where both speak HTTP/2.
+    /// The connections that many requests share, where both speak HTTP/2.
     shared: Shared,
     in_flight: AtomicUsize,
     pub(super) failures: [AtomicU64; KINDS.len()],
@@ -75,11 +75,23 @@ pub(super) enum Answered {
 }
 
 /// A request that is under way with an upstream.
-pub(super) struct UnderWay(Arc<Upstream>);
+pub(super) struct UnderWay {
+    upstream: Arc<Upstream>,
+    /// Its place on a connection that is shared; only kept.
+    _token: Option<Arc<()>>,
+}
+
+impl UnderWay {
+    /// The same, on a connection that is shared.
+    fn with(mut self, token: Arc<()>) -> UnderWay {
+        self._token = Some(token);
+        self
+    }
+}
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.upstream.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -106,7 +118,7 @@ impl Upstream {
     /// A request is under way from now on.
     pub(super) fn enter(self: &Arc<Self>) -> UnderWay {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        UnderWay(Arc::clone(self))
+        UnderWay { upstream: Arc::clone(self), _token: None }
     }
 
     /// Connections that are kept for the next request, and those that are there at all.
@@ -127,9 +139,9 @@ impl Upstream {
         }
         // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
         // it goes on the next.
-        if let Some(sender) = self.shared.get() {
+        if let Some(seat) = self.shared.get() {
             two::address(&mut request, self.connector.scheme(), self.connector.authority());
-            match two::ask(sender, request, times, self.enter()).await {
+            match two::ask(seat, request, times, self.enter()).await {
                 Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 answered => return answered,
             }

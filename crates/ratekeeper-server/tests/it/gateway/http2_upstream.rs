@@ -2,7 +2,7 @@
 
 use super::http2::{call, client, full, runtime};
 use super::message::Wire;
-use super::site::{Site, get, post};
+use super::site::{MANY, Site, get, post};
 use super::upstream::apart;
 use crate::program::poll;
 use http_body_util::{BodyExt, Full};
@@ -18,6 +18,9 @@ use tokio::runtime::Runtime;
 
 const RULES: &str =
     "[{id: all, key: ip, limit: 10000/day}, {id: few, key: ip, limit: 4 concurrent}]";
+
+/// More than all buffers between an upstream and a client hold.
+const LARGE: usize = 16 << 20;
 
 /// What an upstream has seen.
 #[derive(Default)]
@@ -92,6 +95,9 @@ async fn answer(
     if request.uri().path() == "/hang" {
         let _guard = Guard(book);
         std::future::pending::<()>().await;
+    }
+    if request.uri().path() == "/large" {
+        return Ok(Response::new(Full::from(vec![b'x'; LARGE])));
     }
     // A body that is not whole is not answered as if it were.
     let status = if request.into_body().collect().await.is_ok() { 200 } else { 400 };
@@ -168,4 +174,44 @@ fn one_that_dies_is_used_again_when_it_is_back() {
     let back = poll(|| (site.get("/").status() == 200).then_some(()));
     assert!(back.is_some(), "it is asked again");
     assert!(again.count(|book| &book.connections) >= 1);
+}
+
+/// Goal: callers who take nothing of their answers keep nobody else's away, though they share a connection.
+/// Method: forty who ask for more than all buffers hold, and read nothing; one who asks for little.
+#[test]
+fn who_takes_nothing_keeps_no_other_answer_away() {
+    let upstream = Two::start(apart());
+    let to = [format!("h2c://{}", upstream.address)];
+    let site = Site::to(&to, "", "", MANY);
+    let stalled: Vec<Wire> = (0..40)
+        .map(|_| {
+            let mut wire = Wire::open(site.address);
+            wire.send(get("/large", ""));
+            assert_eq!(wire.head().expect("the head comes").status(), 200);
+            wire
+        })
+        .collect();
+    assert_eq!(site.get("/").text(), "ok");
+    assert_eq!(upstream.count(|book| &book.connections), 1, "all share one connection");
+    drop(stalled);
+}
+
+/// Goal: where a connection has as many requests as it takes, another is opened.
+/// Method: more requests that hang than share one, and one that does not.
+#[test]
+fn many_requests_have_more_connections() {
+    let upstream = Two::start(apart());
+    let to = [format!("h2c://{}", upstream.address)];
+    let site = Site::to(&to, "", "", MANY);
+    let hanging: Vec<Wire> = (0..130)
+        .map(|_| {
+            let mut wire = Wire::open(site.address);
+            wire.send(get("/hang", ""));
+            wire
+        })
+        .collect();
+    let arrived = || upstream.count(|book| &book.requests) == hanging.len();
+    assert!(poll(|| arrived().then_some(())).is_some(), "none waits for another to end");
+    assert_eq!(site.get("/").text(), "ok");
+    assert_eq!(upstream.count(|book| &book.connections), 2);
 }
