@@ -9,8 +9,8 @@ pub(crate) mod crowd;
 mod stream;
 mod work;
 
-pub(crate) use answers::Tunnel;
 pub use answers::{Answers, Arrival, Tunnels};
+pub(crate) use answers::{Busy, Tunnel};
 pub(crate) use connection::judge;
 
 use crate::observe::logs::Sample;
@@ -19,10 +19,9 @@ use crowd::Crowd;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -69,6 +68,16 @@ pub struct Bounds {
     pub drain: Duration,
 }
 
+impl Bounds {
+    /// The same for an API and for the gateway beside it: one of eight connections is the API's, so that a
+    /// crowd at the gateway keeps nobody from it.
+    pub fn shared(self) -> (Bounds, Bounds) {
+        let api = (self.connections / 8).max(1);
+        let gateway = (self.connections - api).max(1);
+        (Bounds { connections: api, ..self }, Bounds { connections: gateway, ..self })
+    }
+}
+
 impl Default for Bounds {
     fn default() -> Bounds {
         Bounds {
@@ -93,8 +102,6 @@ pub struct Entrance {
     pub listener: TcpListener,
     /// Encrypts them, if they are to be.
     pub tls: Option<Encrypts>,
-    /// Places that it shares with other entrances; without, it has as many as the bounds say.
-    pub places: Option<Arc<Semaphore>>,
 }
 
 /// Encrypts connections.
@@ -109,19 +116,8 @@ impl std::fmt::Debug for Encrypts {
 
 impl From<TcpListener> for Entrance {
     fn from(listener: TcpListener) -> Entrance {
-        Entrance { listener, tls: None, places: None }
+        Entrance { listener, tls: None }
     }
-}
-
-/// The next connection, once there is a place for it.
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, IpAddr, Option<OwnedSemaphorePermit>)> {
-    // Places are never closed.
-    let place = Arc::clone(places).acquire_owned().await.ok();
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer.ip().to_canonical(), place))
 }
 
 /// Serves `answers` at `entrance` until `shutdown`; then stops accepting, lets the requests under way
@@ -134,8 +130,7 @@ pub async fn run(
     is_many: impl Fn(IpAddr) -> bool,
     shutdown: impl Future<Output = ()>,
 ) {
-    let Entrance { listener, tls, places } = entrance.into();
-    let places = places.unwrap_or_else(|| Arc::new(Semaphore::new(bounds.connections)));
+    let Entrance { listener, tls } = entrance.into();
     let (stop, stopped) = watch::channel(());
     // The set counts the connections, ends them with itself, and reports each that has ended.
     let mut connections = JoinSet::new();
@@ -146,19 +141,16 @@ pub async fn run(
         tokio::select! {
             () = &mut shutdown => break,
             Some(ended) = connections.join_next_with_id() => crowd.leave(ended),
-            accepted = next(&listener, &places) => match accepted {
-                Ok((stream, peer, place)) => {
+            accepted = listener.accept(), if connections.len() < bounds.connections => match accepted {
+                Ok((stream, peer)) => {
                     healthy = true;
+                    let peer = peer.ip().to_canonical();
                     if !is_many(peer) && crowd.is_full(peer) {
                         continue;
                     }
                     let (answers, stopped) = (answers.clone(), stopped.clone());
                     let serve = serve(stream, tls.clone(), peer, answers, bounds, stopped);
-                    let task = connections.spawn(async move {
-                        serve.await;
-                        drop(place);
-                    });
-                    crowd.enter(task.id(), peer);
+                    crowd.enter(connections.spawn(serve).id(), peer);
                 }
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {

@@ -10,9 +10,7 @@ use crate::door::gateway::{Gateway, Sites};
 use crate::serve::{Encrypts, Entrance};
 use crate::tls::{self, Certificate};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
 /// A gateway that is set up.
 pub(super) struct Opened {
@@ -42,11 +40,7 @@ impl Opened {
     }
 
     /// Where callers come in, and who answers them; the certificate is followed from now on.
-    pub(super) fn open(
-        self,
-        app: App,
-        places: Arc<Semaphore>,
-    ) -> Result<(Entrance, Gateway), Fault> {
+    pub(super) fn open(self, app: App) -> Result<(Entrance, Gateway), Fault> {
         let tls = match self.certificate {
             None => None,
             Some(certificate) => {
@@ -55,7 +49,7 @@ impl Opened {
                 Some(Encrypts(tls))
             }
         };
-        let entrance = Entrance { listener: self.listener, tls, places: Some(places) };
+        let entrance = Entrance { listener: self.listener, tls };
         Ok((entrance, self.sites.open(app)))
     }
 }

@@ -11,12 +11,13 @@ use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::{Config, Fault};
 use crate::door::Doors;
 use crate::life::Phase;
-use crate::serve::{self, Bounds, Entrance};
+use crate::serve::{self, Bounds};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+
+/// Connections of a listener that is for administration alone.
+const ADMIN_MAX: usize = 64;
 
 /// Listeners that are open.
 pub(super) struct Listeners {
@@ -68,20 +69,23 @@ impl Listeners {
         };
         let limiter = app.limiter.clone();
         let is_many = |peer: IpAddr| peer.is_loopback() || limiter.trusts(peer);
-        // All listeners share the places, so that there are no more connections than files.
-        let places = Arc::new(Semaphore::new(bounds.connections));
-        let entrance = |listener| Entrance { listener, tls: None, places: Some(places.clone()) };
+        let (of_api, of_gateway) = match self.gateway {
+            Some(_) => bounds.shared(),
+            None => (bounds, bounds),
+        };
         let doors = if self.admin.is_some() { Doors::public } else { Doors::all };
-        let api = serve::run(entrance(self.api), doors(app.clone()), bounds, is_many, stops());
+        let api = serve::run(self.api, doors(app.clone()), of_api, is_many, stops());
         let admin = async {
             let Some((admin, _)) = self.admin else { return };
+            let connections = bounds.connections.min(ADMIN_MAX);
             let own = Doors::admin(app.clone());
-            serve::run(entrance(admin), own, bounds, is_many, stops()).await;
+            let bounds = Bounds { connections, ..bounds };
+            serve::run(admin, own, bounds, is_many, stops()).await;
         };
-        let gateway = self.gateway.map(|own| own.open(app.clone(), places.clone())).transpose()?;
+        let gateway = self.gateway.map(|own| own.open(app.clone())).transpose()?;
         let gateway = async {
             let Some((entrance, gateway)) = gateway else { return };
-            serve::run(entrance, gateway, bounds, is_many, stops()).await;
+            serve::run(entrance, gateway, of_gateway, is_many, stops()).await;
         };
         tokio::join!(api, admin, gateway);
         Ok(())

@@ -68,6 +68,8 @@ struct Routed {
     is_secure: bool,
     /// How long the caller may pause within its body.
     pause: Duration,
+    /// Where its connection is handed over, if it can be.
+    tunnels: Option<Tunnels>,
     verified: Option<Verified>,
     /// Why the caller could not be identified.
     rejected: Option<Rejected>,
@@ -168,6 +170,7 @@ impl Inner {
             peer_text: arrival.peer_text.clone(),
             is_secure: arrival.is_secure,
             pause: arrival.body,
+            tunnels: arrival.tunnels.clone(),
             verified: None,
             rejected: None,
             entry: None,

@@ -3,7 +3,7 @@
 //! Invariant: a connection is handed over only after the answer that says so has been sent, with every byte
 //! that came behind the request.
 
-use super::work::Work;
+use super::work::{UnderWay, Work};
 use crate::socket::Socket;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderValue;
@@ -51,11 +51,24 @@ pub struct Arrival {
 pub(crate) type Tunnel =
     Box<dyn FnOnce(Socket, Bytes) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
+/// Something is under way on a connection.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    /// Only kept.
+    _under_way: UnderWay,
+}
+
 /// Where a connection is handed over.
 #[derive(Clone, Debug)]
 pub struct Tunnels(pub(super) Work);
 
 impl Tunnels {
+    /// Keeps the connection from resting while what is returned is there: for a request whose body may
+    /// outlive its answer. What the peer has still to send of it would be taken for another request.
+    pub(crate) fn busy(&self) -> Busy {
+        Busy { _under_way: self.0.begin() }
+    }
+
     /// Hands the connection over once this request is answered, with 101.
     pub(crate) fn leave(&self, tunnel: Tunnel) {
         self.0.leave(tunnel);

@@ -6,6 +6,7 @@
 use super::alarm::Alarm;
 use super::failure::Failure;
 use super::upstream::Times;
+use crate::serve::{Busy, Tunnels};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use std::fmt;
 use std::future::poll_fn;
@@ -23,6 +24,8 @@ pub(super) struct Outgoing {
     pause: Duration,
     alarm: Option<Pin<Box<Sleep>>>,
     fate: Fate,
+    /// Until all of it was read.
+    busy: Option<Busy>,
 }
 
 /// How far the body of a request is; most requests have none.
@@ -38,9 +41,11 @@ struct Marks {
 }
 
 impl Outgoing {
-    pub(super) fn new(body: Incoming, pause: Duration) -> Outgoing {
-        let fate = Fate((!body.is_end_stream()).then(Arc::default));
-        Outgoing { body, pause, alarm: None, fate }
+    pub(super) fn new(body: Incoming, pause: Duration, tunnels: Option<&Tunnels>) -> Outgoing {
+        let is_empty = body.is_end_stream();
+        let fate = Fate((!is_empty).then(Arc::default));
+        let busy = tunnels.filter(|_| !is_empty).map(Tunnels::busy);
+        Outgoing { body, pause, alarm: None, fate, busy }
     }
 
     /// How far it is, also after it is gone.
@@ -115,6 +120,9 @@ impl Body for Outgoing {
         };
         self.alarm = None;
         let is_end = frame.is_none() || self.body.is_end_stream();
+        if is_end {
+            self.busy = None;
+        }
         self.fate.mark(|marks| {
             marks.pieces.fetch_add(1, Ordering::Relaxed);
             marks.done.fetch_or(is_end, Ordering::Relaxed);

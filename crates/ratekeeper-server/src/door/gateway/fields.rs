@@ -112,12 +112,18 @@ pub(super) fn goes_in_circles(headers: &HeaderMap) -> bool {
     lists.flat_map(|list| list.split(',')).filter(|own| own.contains(NAME)).count() >= HOPS_MAX
 }
 
-/// Makes of a caller's fields those that its upstream gets.
-pub(super) fn outgoing(request: &mut request::Parts, routed: &Routed, limiter: &Limiter) {
+/// Makes of a caller's fields those that its upstream gets. One that has a body to send cannot upgrade: the
+/// upstream could agree before it has read it.
+pub(super) fn outgoing(
+    request: &mut request::Parts,
+    routed: &Routed,
+    is_empty: bool,
+    limiter: &Limiter,
+) {
     let trusted = limiter.trusts(routed.peer);
     let header = trusted.then(|| limiter.client_ip_header());
     let client = trusted.then(|| client(request, routed, limiter)).flatten();
-    let upgrade = upgrade(request);
+    let upgrade = upgrade(request).filter(|_| is_empty);
     let headers = &mut request.headers;
     let takes_trailers = headers.contains_key(TE) && has_word(headers, &TE, "trailers");
     let stays = |name: &str| {

@@ -62,8 +62,8 @@ impl Inner {
             let detail = "the request has passed too many gateways; it may go in circles";
             return Passed::problem(&Problem::new(StatusCode::LOOP_DETECTED, detail));
         }
-        fields::outgoing(&mut parts, &routed, &self.app.limiter);
-        let body = Outgoing::new(body, routed.pause);
+        let body = Outgoing::new(body, routed.pause, routed.tunnels.as_ref());
+        fields::outgoing(&mut parts, &routed, body.fate().is_done(), &self.app.limiter);
         let request = Box::new(Request::from_parts(parts, body));
         match ask(route, request, &routed).await {
             Ok(response) => response,

@@ -3,7 +3,7 @@
 //! Invariants: no query, no user, no key is in it; nothing in a line can begin another, or steer a terminal;
 //! nobody waits for a line to be written.
 
-use crate::observe::logs::{Format, Lines, Writer};
+use crate::observe::logs::{Format, Lines, Writer, plain};
 use crate::reload::{moment, of_logs};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header, request};
 use ratekeeper::rule::file::AccessLog;
@@ -18,9 +18,6 @@ use tokio::time::Instant;
 
 /// Lines on their way at most. Beyond it they are left out, and counted.
 const LINES_MAX: usize = 16_384;
-
-/// Longest text of a line, in characters.
-const TEXT_MAX: usize = 512;
 
 /// Where lines go.
 pub(super) struct Log {
@@ -53,12 +50,12 @@ impl Log {
             at: limiter.now(),
             begun: Instant::now(),
             client,
-            method: text(request.method.as_str()),
+            method: plain(request.method.as_str()),
             host: value(headers, &header::HOST),
-            path: text(request.uri.path()),
+            path: plain(request.uri.path()),
             protocol: protocol(request.version),
             agent: value(headers, &header::USER_AGENT),
-            referer: value(headers, &header::REFERER).map(without_query),
+            referer: value(headers, &header::REFERER).map(|url| without_secrets(&url)),
             route: None,
             status: left(),
             bytes: 0,
@@ -134,7 +131,7 @@ impl Line {
 
     /// The path as rules and upstream see it, and the route for it.
     pub(super) fn route(&mut self, path: &str, route: Option<&str>) {
-        self.path = text(path);
+        self.path = plain(path);
         self.route = route.map(Into::into);
     }
 
@@ -224,19 +221,17 @@ fn time(at: u64) -> String {
     time
 }
 
-/// What a caller wrote, within bounds; control characters are left out.
-fn text(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(TEXT_MAX).collect()
-}
-
 fn value(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    headers.get(name).map(HeaderValue::as_bytes).map(|value| text(&String::from_utf8_lossy(value)))
+    headers.get(name).map(HeaderValue::as_bytes).map(|value| plain(&String::from_utf8_lossy(value)))
 }
 
-/// An address of a page without what follows its `?`.
-fn without_query(mut url: String) -> String {
-    url.truncate(url.find(['?', '#']).unwrap_or(url.len()));
-    url
+/// An address of a page without what follows its `?`, and without a login.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
 }
 
 fn protocol(version: Version) -> &'static str {

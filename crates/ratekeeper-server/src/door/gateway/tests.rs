@@ -22,6 +22,7 @@ fn routed(peer: &str) -> Routed {
         peer_text: HeaderValue::from_str(peer).expect("a text"),
         is_secure: true,
         pause: Duration::from_secs(1),
+        tunnels: None,
         verified: None,
         rejected: None,
         entry: None,
@@ -50,7 +51,7 @@ fn limiter(header: &str) -> Limiter {
 /// What an upstream gets of these fields.
 fn sent(fields: &[(&str, &str)], routed: &Routed, header: &str) -> HeaderMap {
     let mut parts = parts(fields);
-    fields::outgoing(&mut parts, routed, &limiter(header));
+    fields::outgoing(&mut parts, routed, true, &limiter(header));
     parts.headers
 }
 
@@ -170,6 +171,9 @@ fn trailers_upgrades_and_who_it_is_are_passed_on() {
     assert_eq!(lines(&headers, "cookie"), ["a=1; b=2; c=3"]);
     let twice = [("connection", "upgrade"), ("upgrade", "a"), ("upgrade", "b")];
     assert_eq!(fields::upgrade(&parts(&twice)), None);
+    let mut with_body = parts(&all);
+    fields::outgoing(&mut with_body, &routed, false, &limiter("X-Forwarded-For"));
+    assert!(lines(&with_body.headers, UPGRADE.as_str()).is_empty());
 }
 
 /// Goal: a request that has been here too often is noticed.

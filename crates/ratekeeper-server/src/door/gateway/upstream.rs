@@ -183,8 +183,8 @@ impl Upstream {
     }
 
     /// Keeps a connection for the next request.
-    fn keep(&self, link: Box<Link>) {
-        self.pool.keep(link);
+    fn keep(&self, link: Box<Link>, until: Instant) {
+        self.pool.keep(link, until);
     }
 }
 
@@ -206,6 +206,6 @@ fn answered(
         return Answered::Upgraded(response.map(drop), link, under_way);
     }
     // What is still to be sent goes on its way whether or not the caller takes the answer.
-    let link = if fate.is_done() { Some(link) } else { link.part() };
+    let link = if fate.is_done() { Some(link) } else { link.part(times.until) };
     Answered::Streams(response.map(|body| Streamed::new(body, link, times, under_way)))
 }

@@ -4,8 +4,10 @@ use super::message::{Fault, Wire};
 use super::site::{MANY, Site, get, post};
 use super::upstream::{After, OK, Upstream, free};
 use crate::program::poll;
+use ratekeeper_server::serve::Bounds;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
+use std::thread::sleep;
 
 /// Goal: requests that come in one piece are each decided, and reach the upstream one by one.
 /// Method: ten at once, of which a rule admits six.
@@ -99,6 +101,34 @@ fn a_connection_with_half_a_body_is_not_used_again() {
     assert_eq!(bytes[1], "GET /next HTTP/1.1|");
     assert!(bytes[0].starts_with("POST /outer HTTP/1.1|"), "{bytes:?}");
     assert!(!bytes[0].contains("/next"), "{bytes:?}");
+}
+
+/// Goal: the rest of a body is a body, however late it comes behind an answer that did not wait for it.
+/// Method: an upstream that answers the head; the client waits until a quiet connection would have been put
+/// away, and then sends a body that reads like a request.
+#[test]
+fn the_rest_of_a_body_is_no_request() {
+    let upstream = Upstream::raw(free(), |wire, number, book| {
+        while let Ok(mut request) = wire.head() {
+            wire.send(OK);
+            if wire.framed(&mut request).is_err() {
+                return;
+            }
+            book.note(number, request);
+        }
+    });
+    let site = Site::before(&[&upstream], MANY);
+    let mut wire = Wire::open(site.address);
+    let inner = get("/inner", "");
+    let whole = post("/outer", "", &inner);
+    wire.send(&whole[..whole.len() - inner.len()]);
+    assert_eq!(wire.answer("POST").expect("an early answer comes").status(), 200);
+    sleep(2 * Bounds::default().rest);
+    wire.send(&inner);
+    assert!(poll(|| (upstream.seen().len() == 1).then_some(())).is_some(), "all of it comes");
+    let outer = upstream.only();
+    assert_eq!((&*outer.start, outer.body), ("POST /outer HTTP/1.1", inner.into_bytes()));
+    assert_eq!(site.decided("all", "allowed"), 1);
 }
 
 /// Goal: bytes that an upstream sends behind its answer are no answer to the next request.

@@ -2,7 +2,7 @@
 
 use super::message::Wire;
 use super::site::{Site, get, of_upstream};
-use super::upstream::{After, Upstream};
+use super::upstream::{After, Upstream, free};
 use crate::program::poll;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -120,6 +120,27 @@ fn nothing_passes_before_the_agreement() {
     assert_eq!(wire.exactly(5).expect("they pass now"), b"early");
     assert_eq!(early.load(Ordering::SeqCst), 0, "bytes that came before the agreement");
     assert!(wire.ends());
+}
+
+/// Goal: who has a body to send cannot upgrade, since the upstream could agree before it has read it.
+/// Method: the same request with a body that does not come; what the upstream is asked.
+#[test]
+fn who_has_a_body_cannot_upgrade() {
+    let upstream = Upstream::raw(free(), |wire, number, book| {
+        if let Ok(request) = wire.head() {
+            book.note(number, request);
+            wire.send(AGREED);
+            let _ = wire.ends();
+        }
+    });
+    let site = Site::before(&[&upstream], RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send(get("/socket", &format!("{FIELDS}Content-Length: 50\r\n")) + "begun");
+    let seen = || upstream.seen().first().cloned();
+    let request = poll(seen).expect("it is asked");
+    assert!(!request.has("upgrade") && !request.has("connection"), "{request:?}");
+    assert_eq!(wire.answer("GET").expect("an answer comes").status(), 502);
+    site.becomes(&of_upstream("in_flight", &upstream, ""), 0.0);
 }
 
 /// Goal: HTTP/2 in plain text is not what a client can upgrade to past the gateway.

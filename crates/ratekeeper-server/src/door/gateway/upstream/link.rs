@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// Most bytes of an answer's header fields.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -138,10 +138,10 @@ impl Link {
     }
 
     /// Lets the connection go on by itself, until what is still to be sent on it is sent, and its answer read.
-    pub(super) fn part<T>(self: Box<Self>) -> Option<T> {
+    pub(super) fn part<T>(self: Box<Self>, until: Instant) -> Option<T> {
         let Link { connection, place, .. } = *self;
         tokio::spawn(async move {
-            let _ = connection.await;
+            let _ = timeout_at(until, connection).await;
             drop(place);
         });
         None

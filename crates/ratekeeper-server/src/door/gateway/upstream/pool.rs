@@ -62,11 +62,11 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection for the next request.
-    pub(super) fn keep(&self, mut link: Box<Link>) {
+    /// Keeps a connection for the next request; its last has to be over until `until`.
+    pub(super) fn keep(&self, mut link: Box<Link>, until: Instant) {
         // The last of a body may still be on its way, though its answer is there.
         if link.had_body() && !link.is_usable() {
-            link.part::<()>();
+            link.part::<()>(until);
             return;
         }
         link.kept = Instant::now();

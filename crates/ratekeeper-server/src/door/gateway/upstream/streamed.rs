@@ -48,7 +48,7 @@ impl Streamed {
     /// All has been read.
     fn finish(&mut self) {
         if let (Some(link), Some(under_way)) = (self.link.take(), &self.under_way) {
-            under_way.upstream.keep(link);
+            under_way.upstream.keep(link, self.until);
         }
         self.under_way = None;
     }
