@@ -20,6 +20,7 @@ mod corpus;
 mod mutations;
 mod tricks;
 mod large;
+mod large_streams;
 mod cut;
 mod hung;
 mod pauses;
