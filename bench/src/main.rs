@@ -50,18 +50,26 @@ const FULL: Plan = Plan {
 };
 const QUICK: Plan = Plan { rounds: 3, slice: Duration::from_millis(80), ..FULL };
 
+/// Does a part of the work in a process of its own, if these words say so.
+fn is_child(words: &[&str]) -> bool {
+    match *words {
+        ["memory-of", name] => memory::child(name, FULL),
+        ["waiters-of", name] => waiters::child(name),
+        ["hello-on", address] => http::say_hello(address),
+        ["http-from", ..] => http::child(plan(words)),
+        ["proxy-on", address, upstream] => gateway::pass_on(address, upstream),
+        ["gateway-from", ..] => gateway::child(plan(words), words),
+        ["redis-from", core, ..] => shared::child(core, words),
+        _ => return false,
+    }
+    true
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["memory-of", name] => return memory::child(name, FULL),
-        ["waiters-of", name] => return waiters::child(name),
-        ["hello-on", address] => return http::say_hello(address),
-        ["http-from", ..] => return http::child(plan(&words)),
-        ["proxy-on", address, upstream] => return gateway::pass_on(address, upstream),
-        ["gateway-from", ..] => return gateway::child(plan(&words), &words),
-        ["redis-from", core, ..] => return shared::child(core, &words),
-        _ => {}
+    if is_child(&words) {
+        return;
     }
     let plan = plan(&words);
     let parts = [

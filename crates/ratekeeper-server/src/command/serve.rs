@@ -5,7 +5,7 @@
 use super::banner::{self, Started};
 use super::listeners::Listeners;
 use super::notify::Notify;
-use super::signals::Signals;
+use super::signals::{Signals, Tells};
 use super::store::Store;
 use super::{Failure, runtime};
 use crate::admin::Tokens;
@@ -21,6 +21,7 @@ use crate::{demo, door};
 use ratekeeper::Limiter;
 use ratekeeper::limiter::Builder;
 use ratekeeper::rule::RuleSet;
+use ratekeeper::rule::file::{AccessLog, Gateway};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,13 +61,13 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     store.check(&limiter, until).await?;
     let rulebook =
         Rulebook::open(opening, &limiter, config.as_ref()).await.map_err(Failure::new)?;
-    let has_gateway = config.as_ref().is_some_and(|own| own.file.settings.gateway.is_some());
-    let (bounds, upstreams) = bounds(args, has_gateway)?;
+    let gateway = config.as_ref().and_then(|own| own.file.settings.gateway.as_ref());
+    let tells = tells(args, gateway);
+    let (bounds, upstreams) = bounds(args, gateway.is_some())?;
     let signals = Signals::new()?;
     let listeners = Listeners::open(args, config.as_ref(), tokens, upstreams).await?;
-    let address = listeners.address;
     let started = Started {
-        address,
+        address: listeners.address,
         admin: listeners.admin.as_ref().map(|(_, address)| *address),
         gateway: listeners.gateway.as_ref().map(|own| (own.address, own.is_secure())),
         store: &store,
@@ -86,15 +87,11 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         ..Parts::new(limiter, bounds.body)
     });
     let life = app.life.clone();
-    let tells = !args.json;
     tokio::spawn(signals.lead(life.clone(), bounds.drain, tells));
     Notify::find().map(|notify| tokio::spawn(notify.run(app.clone())));
     kept.clone().map(|kept| tokio::spawn(kept.keep(held.clone(), life.clone())));
     let (last, code) = tokio::select! {
-        served = listeners.serve(app, bounds) => {
-            served?;
-            ("stopped", ExitCode::SUCCESS)
-        }
+        served = listeners.serve(app, bounds) => served.map(|()| ("stopped", ExitCode::SUCCESS))?,
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
     };
     if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
@@ -105,10 +102,17 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         traces.finish().await;
     }
     drop(log);
-    if tells {
-        let _ = writeln!(io::stdout(), "{last}");
-    }
+    tells.say(last);
     Ok(code)
+}
+
+/// Where people are told that the server ends.
+fn tells(args: &Serve, gateway: Option<&Gateway>) -> Tells {
+    match gateway.map(|gateway| gateway.access_log) {
+        _ if args.json => Tells::Nobody,
+        None | Some(AccessLog::None) => Tells::Output,
+        Some(_) => Tells::Error,
+    }
 }
 
 /// Says that it has started; it goes on without anyone to read it.

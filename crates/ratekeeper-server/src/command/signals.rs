@@ -14,6 +14,28 @@ use tokio::time::sleep;
 /// is no longer ready.
 pub(super) const LEAVE: Duration = Duration::from_secs(2);
 
+/// Where people are told that a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tells {
+    /// Nowhere: a program reads along.
+    Nobody,
+    /// Where it told that it began.
+    Output,
+    /// Beside the access log, which has the output for itself.
+    Error,
+}
+
+impl Tells {
+    /// Says a line; it goes on without anyone to read it.
+    pub(super) fn say(self, line: &str) {
+        let _ = match self {
+            Tells::Nobody => Ok(()),
+            Tells::Output => writeln!(io::stdout(), "{line}"),
+            Tells::Error => writeln!(io::stderr(), "{line}"),
+        };
+    }
+}
+
 /// Signals that end a server.
 pub(super) struct Signals {
     /// From whoever sits before it: nobody has to be told.
@@ -38,14 +60,12 @@ impl Signals {
         Ok(Signals { interrupt, terminate, _hangup })
     }
 
-    /// Leads a server to its end, and tells so, if there are people to tell.
-    pub(super) async fn lead(mut self, life: Life, drain: Duration, tells: bool) {
+    /// Leads a server to its end, and tells so.
+    pub(super) async fn lead(mut self, life: Life, drain: Duration, tells: Tells) {
         let by_hand = self.next().await;
         life.go(Phase::Leaving);
-        if tells {
-            let left = Wait(drain);
-            let _ = writeln!(io::stdout(), "stopping: requests under way have {left} to finish");
-        }
+        let left = Wait(drain);
+        tells.say(&format!("stopping: requests under way have {left} to finish"));
         let leave = if by_hand { Duration::ZERO } else { LEAVE };
         tokio::select! {
             () = sleep(leave) => {}

@@ -1,6 +1,6 @@
 //! The gateway: limits in front of an API that knows nothing of them.
 //!
-//! A request is read in one form ([`judge`], the canonical path), its route is found and its caller identified;
+//! A request is read in one form (`judge`, the canonical path), its route is found and its caller identified;
 //! then the tower layer decides, and what it admits is forwarded. Invariants: what the rules saw is what the
 //! upstream gets; what they refuse, the upstream never sees.
 
@@ -111,15 +111,13 @@ impl Answers for Gateway {
         let tunnels = arrival.tunnels.clone();
         // In a box, since it would be moved several times before it is asked.
         Box::pin(async move {
-            let routed = match routed {
-                Ok(routed) => routed,
+            let route = match routed {
+                Ok(route) => route,
                 Err(problem) => {
                     inner.routes.none.note(problem.status());
                     return Told::problem(&problem, line);
                 }
             };
-            let route = routed.route;
-            parts.extensions.insert(routed);
             let request = Request::from_parts(parts, body);
             let asking = async { limited.call(request).await };
             let Ok(mut response) = through(Door::Gateway, asking).await;
@@ -144,13 +142,14 @@ impl Inner {
         Some(log.begin(parts, client, limiter))
     }
 
-    /// Brings a request into the form that rules and upstream see, and finds its route and who sent it.
+    /// Brings a request into the form that rules and upstream see, finds its route and who sent it, and leaves
+    /// that with it.
     fn route(
         &self,
         parts: &mut request::Parts,
         arrival: &Arrival,
         line: Option<&mut Line>,
-    ) -> Result<Routed, Problem> {
+    ) -> Result<Option<usize>, Problem> {
         if parts.method == Method::CONNECT {
             let detail = "the gateway opens no tunnels; send requests for paths";
             return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail));
@@ -192,7 +191,8 @@ impl Inner {
         if let Some(target) = target {
             parts.uri = target;
         }
-        Ok(routed)
+        parts.extensions.insert(routed);
+        Ok(route)
     }
 
     /// Keeps a refusal for who asks why, and notes every decision in the access log.
@@ -205,7 +205,8 @@ impl Inner {
         let limiter = &self.app.limiter;
         let asked = || Asked::about(limiter, request, decisions);
         let door = Door::Gateway.name();
-        let id = self.app.refusals.note(limiter.now(), door, decisions, asked);
+        let note = || self.app.refusals.note(limiter.now(), door, decisions, asked);
+        let id = if decisions.is_allowed() { None } else { note() };
         if let Some(entry) = Routed::of(seen).and_then(|routed| routed.entry.as_ref()) {
             entry.decided(decisions, id.as_deref());
         }

@@ -37,12 +37,14 @@ pub(super) struct Requests {
     /// When the first piece of a header came, and after how much work.
     begun: Option<(Instant, u64)>,
     alarm: Option<Pin<Box<Sleep>>>,
+    /// Whether it rings within a rest, so that it need not be looked at while a request is under way.
+    is_near: bool,
 }
 
 impl Requests {
     pub(super) fn new(bounds: &Bounds, work: Work) -> Requests {
         let Bounds { header, idle, rest, .. } = *bounds;
-        Requests { header, idle, rest, work, begun: None, alarm: None }
+        Requests { header, idle, rest, work, begun: None, alarm: None, is_near: false }
     }
 
     /// Notes that something was read; whether it is part of a header that takes too long.
@@ -63,6 +65,10 @@ impl Requests {
 
     /// Whether there was nothing to read for too long; if not, this is asked again in time.
     fn wait(&mut self, context: &mut Context<'_>) -> bool {
+        let rings = |alarm: &Pin<Box<Sleep>>| !alarm.is_elapsed();
+        if self.is_near && self.alarm.as_ref().is_some_and(rings) && self.work.is_under_way() {
+            return false;
+        }
         loop {
             let quiet = self.work.quiet_since();
             let (deadline, rest) = match (quiet, self.begun(self.work.moves())) {
@@ -77,6 +83,7 @@ impl Requests {
                 alarm.as_mut().reset(deadline);
             }
             if alarm.as_mut().poll(context).is_pending() {
+                self.is_near = rest || quiet.is_none();
                 return false;
             }
             if alarm.deadline() < deadline {

@@ -54,11 +54,15 @@ impl Work {
         UnderWay(self.clone())
     }
 
+    /// Whether a request is under way.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.0.under_way.load(Ordering::Relaxed) > 0
+    }
+
     /// Since when no request is under way; none if one is.
     pub(super) fn quiet_since(&self) -> Option<Instant> {
-        let quiet = self.0.under_way.load(Ordering::Relaxed) == 0;
         let ended = Duration::from_millis(self.0.ended.load(Ordering::Relaxed));
-        quiet.then_some(self.0.born + ended)
+        (!self.is_under_way()).then_some(self.0.born + ended)
     }
 
     /// Notes that nothing has been under way for a while.

@@ -17,7 +17,7 @@ pin_project! {
     #[derive(Debug)]
     pub enum Body<B> {
         #[doc(hidden)]
-        Inner { #[pin] body: B, held: Option<Admission>, later: bool },
+        Inner { #[pin] body: B, held: Option<Box<Admission>>, later: bool },
         #[doc(hidden)]
         Refusal { text: Option<Bytes> },
     }
@@ -27,7 +27,9 @@ impl<B: http_body::Body> Body<B> {
     /// The inner service's, which holds `admission` until its end; the answer's status comes `later`, in
     /// the trailers.
     pub(super) fn inner(body: B, admission: Admission, later: bool) -> Body<B> {
-        let held = Some(admission).filter(|held| held.is_holding() && !body.is_end_stream());
+        // In a box, since answers are moved often, and most hold nothing.
+        let holds = admission.is_holding() && !body.is_end_stream();
+        let held = holds.then(|| Box::new(admission));
         Body::Inner { body, held, later }
     }
 

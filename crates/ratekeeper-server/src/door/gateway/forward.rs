@@ -105,13 +105,9 @@ async fn ask(
             let detail = "no server behind is well; try again later";
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
         };
-        let fate = request.body().fate();
         let answered = upstream.ask(request, times).await;
         let failed = match answered {
             Ok(Answered::Streams(mut response)) => {
-                if !fate.is_done() {
-                    response.body_mut().part();
-                }
                 noted(route, routed, &upstream, times.begun);
                 fields::incoming(response.headers_mut());
                 *response.version_mut() = Version::HTTP_11;

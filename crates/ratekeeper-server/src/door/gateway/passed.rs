@@ -83,7 +83,6 @@ pub struct Told {
     line: Option<Box<Line>>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
 enum Kind {
     Limited(layer::Body<Passed>),
     Own(Passed),

@@ -14,7 +14,7 @@ pub(super) use health::watch;
 pub(super) use link::Link;
 pub(super) use streamed::Streamed;
 
-use super::body::Outgoing;
+use super::body::{Fate, Outgoing};
 use super::failure::{Failed, Failure, KINDS};
 use connect::Connected;
 pub(super) use connect::Connector;
@@ -22,6 +22,7 @@ use health::Health;
 use hyper::{Request, Response, StatusCode};
 use pool::Pool;
 use ratekeeper::rule::file::{Timeouts, Upstream as Place};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -119,22 +120,26 @@ impl Upstream {
         mut request: Box<Request<Outgoing>>,
         times: Times,
     ) -> Result<Answered, Failed> {
-        let under_way = self.enter();
-        if self.in_flight() > IN_FLIGHT_MAX {
+        let fate = request.body().fate();
+        if self.in_flight() >= IN_FLIGHT_MAX {
             let unsent = Some(request);
             return Err(Failed { failure: Failure::Crowded, unsent });
         }
-        if let Some(sender) = self.shared.get() {
-            two::address(&mut request, self.connector.scheme(), self.connector.authority());
-            return two::ask(sender, request, times, under_way).await;
-        }
-        link::address(&mut request, self.connector.authority());
         // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
         // it goes on the next.
+        if let Some(sender) = self.shared.get() {
+            two::address(&mut request, self.connector.scheme(), self.connector.authority());
+            match two::ask(sender, request, times, self.enter()).await {
+                Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
+                answered => return answered,
+            }
+        }
+        let under_way = self.enter();
+        link::address(&mut request, self.connector.authority());
         while let Some(link) = self.pool.take(times.begun) {
             match link.ask(request, times).await {
                 Ok((response, link)) => {
-                    return Ok(answered(response, link, times, under_way));
+                    return Ok(answered(response, link, times, under_way, &fate));
                 }
                 Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 Err(failed) => return Err(failed),
@@ -143,7 +148,7 @@ impl Upstream {
         match self.connect(times).await {
             Ok(Connected::One(link)) => {
                 let (response, link) = link.ask(request, times).await?;
-                Ok(answered(response, link, times, under_way))
+                Ok(answered(response, link, times, under_way, &fate))
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
@@ -158,7 +163,11 @@ impl Upstream {
         let place = self.pool.place().ok_or(Failure::Crowded)?;
         let until = times.until.min(Instant::now() + times.connect);
         let connected = timeout_at(until, self.connector.connect(place)).await;
-        connected.map_err(|_| Failure::Unreachable)?.map_err(|_| Failure::Refused)
+        let refused = |error: io::Error| match is_ours(&error) {
+            true => Failure::Crowded,
+            false => Failure::Refused,
+        };
+        connected.map_err(|_| Failure::Unreachable)?.map_err(refused)
     }
 
     /// Keeps a connection for the next request.
@@ -167,15 +176,24 @@ impl Upstream {
     }
 }
 
+/// Whether there is no connection because of this machine: too many open files, or no port left.
+fn is_ours(error: &io::Error) -> bool {
+    // As Linux numbers them: ENFILE, EMFILE, EADDRNOTAVAIL.
+    matches!(error.raw_os_error(), Some(23 | 24 | 99))
+}
+
 /// What became of a request that was answered on a connection of its own.
 fn answered(
     response: Response<hyper::body::Incoming>,
     link: Box<Link>,
     times: Times,
     under_way: UnderWay,
+    fate: &Fate,
 ) -> Answered {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Answered::Upgraded(response.map(drop), link, under_way);
     }
-    Answered::Streams(response.map(|body| Streamed::new(body, Some(link), times, under_way)))
+    // What is still to be sent goes on its way whether or not the caller takes the answer.
+    let link = if fate.is_done() { Some(link) } else { link.part() };
+    Answered::Streams(response.map(|body| Streamed::new(body, link, times, under_way)))
 }

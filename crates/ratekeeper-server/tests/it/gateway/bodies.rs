@@ -3,6 +3,7 @@
 use super::message::Wire;
 use super::site::{MANY, Site, get, post};
 use super::upstream::{After, OK, Upstream, free};
+use crate::program::poll;
 use crate::wire::DEADLINE;
 use std::sync::mpsc::sync_channel;
 
@@ -138,6 +139,31 @@ fn a_request_is_passed_on_as_it_comes() {
     wire.send("late");
     assert_eq!(wire.exactly(14).expect("the rest comes"), b"4\r\nlate\r\n0\r\n\r\n");
     assert_eq!(upstream.only().body, b"late");
+}
+
+/// Goal: an answer that is whole before its request is does not cut the request off.
+/// Method: an upstream that answers the head, without a body, and then reads; the client sends megabytes only
+/// when it has the answer, and the next request passes as well.
+#[test]
+fn an_early_answer_does_not_cut_its_request_off() {
+    const LENGTH: usize = 3_000_000;
+    let upstream = Upstream::raw(free(), |wire, number, book| {
+        while let Ok(mut request) = wire.head() {
+            wire.send("HTTP/1.1 204 No Content\r\n\r\n");
+            if wire.framed(&mut request).is_err() {
+                return;
+            }
+            book.note(number, request);
+        }
+    });
+    let site = Site::before(&[&upstream], MANY);
+    let mut wire = Wire::open(site.address);
+    wire.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\n\r\n"));
+    assert_eq!(wire.answer("POST").expect("an early answer comes").status(), 204);
+    assert!(wire.send(vec![b'x'; LENGTH]), "the rest is taken");
+    let whole = || upstream.seen().first().is_some_and(|seen| seen.body.len() == LENGTH);
+    assert!(poll(|| whole().then_some(())).is_some(), "all of it reaches the upstream");
+    assert_eq!(site.get("/").status(), 204);
 }
 
 /// Goal: an answer that ends with its connection reaches the client as a whole one.

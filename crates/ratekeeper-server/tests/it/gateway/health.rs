@@ -92,6 +92,30 @@ fn an_upstream_says_whether_it_is_well() {
     assert_eq!(site.left("all"), 997, "its own questions are not counted");
 }
 
+/// Goal: an upstream that says in one word that it is well, and hangs up, is well.
+/// Method: answers without a body that end with their connection, in each form; five looks at each.
+#[test]
+fn a_short_word_is_enough() {
+    let forms = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+        "HTTP/1.0 200 OK\r\n\r\n",
+    ];
+    let each = forms.map(|form| {
+        Upstream::acting(move |_, wire| {
+            wire.send(form);
+            After::Close
+        })
+    });
+    let all: Vec<&Upstream> = each.iter().collect();
+    let site = Site::with(&all, "", ", health: /healthz", MANY);
+    let looked = || each.iter().all(|upstream| upstream.seen().len() >= 5);
+    assert!(poll(|| looked().then_some(())).is_some(), "all are looked at");
+    for upstream in &each {
+        assert_eq!(site.metric(&of_upstream("ejections_total", upstream, "")), Some(0.0));
+    }
+}
+
 /// Goal: an upstream that fails five times in a row is left out where another one is well, and not where it
 /// is the only one.
 /// Method: one that ends every request without an answer; how many clients see that.

@@ -135,7 +135,8 @@ async fn show(authority: &Authority, files: &Folder) -> Crowd {
     Crowd::start(authority, address)
 }
 
-/// Goal: files that are replaced one after the other, in either order, are taken up when they fit, and no handshake fails.
+/// Goal: files that are replaced one after the other, in either order, are taken up when they fit, and no
+/// handshake fails.
 /// Method: clients without a pause; first the certificate, later its key; then the other way round.
 #[tokio::test]
 async fn files_may_be_replaced_one_after_the_other() {

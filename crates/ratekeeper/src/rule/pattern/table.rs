@@ -3,9 +3,7 @@
 //! Invariant: the answer is that of trying each in order, and the work does not grow with patterns
 //! that do not match.
 
-use super::PathPattern;
-#[cfg(feature = "yaml")]
-use super::Step;
+use super::{PathPattern, Step};
 use crate::request::path::CanonicalPath;
 use crate::rule::index::{Entry, Index};
 
@@ -24,19 +22,25 @@ use crate::rule::index::{Entry, Index};
 #[derive(Debug)]
 pub struct PathTable {
     index: Index,
+    /// Whether the first pattern matches whatever there is.
+    is_for_all: bool,
 }
 
 impl PathTable {
     /// A table of these patterns, numbered from 0.
     pub fn new<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) -> PathTable {
-        let patterns = patterns.into_iter().zip(0..);
+        let mut patterns = patterns.into_iter().zip(0..).peekable();
+        let is_for_all = patterns.peek().is_some_and(|(first, _)| *first.steps() == [Step::Any]);
         let entries = patterns.map(|(pattern, number)| entry(pattern, number));
-        PathTable { index: Index::new(entries) }
+        PathTable { index: Index::new(entries), is_for_all }
     }
 
     /// The number of the first pattern that [matches](PathPattern::matches) a path.
     pub fn first(&self, path: &CanonicalPath<'_>) -> Option<usize> {
-        self.index.first(path).map(|number| number as usize)
+        match self.is_for_all {
+            true => Some(0),
+            false => self.index.first(path).map(|number| number as usize),
+        }
     }
 }
 

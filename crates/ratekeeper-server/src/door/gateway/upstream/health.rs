@@ -5,7 +5,7 @@
 //! asked where it is the last.
 
 use super::super::failure::Failure;
-use super::Upstream;
+use super::{Upstream, is_ours};
 use axum::http::{HeaderValue, header};
 use http_body_util::Empty;
 use hyper::Request;
@@ -98,7 +98,11 @@ impl Upstream {
     /// Looks at it: asks for the path, or at least connects.
     async fn look(&self, path: Option<&str>) -> bool {
         let look = async {
-            let socket = self.connector.socket().await.ok()?;
+            let socket = match self.connector.socket().await {
+                Ok(socket) => socket,
+                // That says nothing about the upstream; it stays as it is.
+                Err(error) => return Some(is_ours(&error) && self.health.is_well()),
+            };
             let Some(path) = path else { return Some(true) };
             let is_two = self.connector.speaks_two(&socket);
             let host = HeaderValue::from_str(self.connector.authority()).ok()?;
@@ -116,11 +120,11 @@ impl Upstream {
                 true => {
                     let (mut sender, connection) =
                         http2::handshake(TokioExecutor::new(), io).await.ok()?;
-                    driven(connection, sender.send_request(request)).await?
+                    driven(connection, sender.send_request(request)).await
                 }
                 false => {
                     let (mut sender, connection) = http1::handshake(io).await.ok()?;
-                    driven(connection, sender.send_request(request)).await?
+                    driven(connection, sender.send_request(request)).await
                 }
             };
             let status = response.ok()?.status();
@@ -131,12 +135,12 @@ impl Upstream {
 }
 
 /// What is asked for on a connection that has to be driven meanwhile.
-async fn driven<T>(connection: impl Future, asking: impl Future<Output = T>) -> Option<T> {
-    let (mut connection, mut asking) = (pin!(connection), pin!(asking));
+async fn driven<T>(connection: impl Future, asking: impl Future<Output = T>) -> T {
+    let mut asking = pin!(asking);
     tokio::select! {
-        biased;
-        answer = &mut asking => Some(answer),
-        _ = &mut connection => None,
+        answer = &mut asking => answer,
+        // It may have ended with the answer; whatever became of that is known now.
+        _ = connection => asking.await,
     }
 }
 

@@ -59,6 +59,7 @@ pub(in super::super) struct Link {
     /// Rings when an answer does not begin in time.
     alarm: Alarm,
     is_over: bool,
+    had_body: bool,
 }
 
 impl Link {
@@ -69,8 +70,14 @@ impl Link {
             .max_buf_size(BUFFER_MAX)
             .handshake(TokioIo::new(socket))
             .await?;
-        let (kept, alarm, is_over) = (Instant::now(), Alarm::default(), false);
-        Ok(Box::new(Link { sender, connection, kept, place, alarm, is_over }))
+        let (kept, alarm) = (Instant::now(), Alarm::default());
+        let (is_over, had_body) = (false, false);
+        Ok(Box::new(Link { sender, connection, kept, place, alarm, is_over, had_body }))
+    }
+
+    /// Whether the last request had a body, of which some may not have been sent yet.
+    pub(super) fn had_body(&self) -> bool {
+        self.had_body
     }
 
     /// Whether another request can be sent: the server has not closed it, nor said anything unasked.
@@ -98,6 +105,7 @@ impl Link {
         times: Times,
     ) -> Result<(Response<Incoming>, Box<Link>), Failed> {
         let fate = request.body().fate();
+        self.had_body = !fate.is_done();
         let Link { sender, connection, alarm, is_over, .. } = &mut *self;
         let mut answer = pin!(sender.try_send_request(*request));
         let asking = poll_fn(|context| {
@@ -125,13 +133,14 @@ impl Link {
         }
     }
 
-    /// Lets the connection go on by itself, for what is still sent on it while its answer is read.
-    pub(super) fn part(self: Box<Self>) {
+    /// Lets the connection go on by itself, until what is still to be sent on it is sent, and its answer read.
+    pub(super) fn part<T>(self: Box<Self>) -> Option<T> {
         let Link { connection, place, .. } = *self;
         tokio::spawn(async move {
             let _ = connection.await;
             drop(place);
         });
+        None
     }
 
     /// The connection itself, once it speaks HTTP no more, and what was read of it already.

@@ -64,6 +64,11 @@ impl Pool {
 
     /// Keeps a connection for the next request.
     pub(super) fn keep(&self, mut link: Box<Link>) {
+        // The last of a body may still be on its way, though its answer is there.
+        if link.had_body() && !link.is_usable() {
+            link.part::<()>();
+            return;
+        }
         link.kept = Instant::now();
         let mut kept = self.lock();
         if kept.len() < KEPT_MAX {

@@ -46,13 +46,6 @@ impl Streamed {
         own
     }
 
-    /// What is still sent is sent while the answer is read, whether or not the caller takes it.
-    pub(in super::super) fn part(&mut self) {
-        if let Some(link) = self.link.take() {
-            link.part();
-        }
-    }
-
     /// All has been read.
     fn finish(&mut self) {
         if let (Some(link), Some(under_way)) = (self.link.take(), &self.under_way) {
