@@ -17,9 +17,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What an upstream may send ahead: of one answer, and of all.
+/// What an upstream may send ahead of one answer. All together it may send as much as HTTP/2 can say: with
+/// less, callers that do not read their answers would use it up, and hold up everybody's.
 const STREAM_WINDOW: u32 = 256 * 1024;
-const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
+const CONNECTION_WINDOW: u32 = i32::MAX as u32;
 
 /// Most bytes of an answer's header fields.
 const HEADER_BYTES_MAX: u32 = 64 * 1024;
