@@ -7,6 +7,7 @@ mod connect;
 mod health;
 mod link;
 mod pool;
+mod shared;
 mod streamed;
 mod two;
 
@@ -22,13 +23,13 @@ use health::Health;
 use hyper::{Request, Response, StatusCode};
 use pool::Pool;
 use ratekeeper::rule::file::{Timeouts, Upstream as Place};
+use shared::{Seat, Shared};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
-use two::Shared;
 
 /// Most requests that are under way with one upstream. Beyond it: 503.
 const IN_FLIGHT_MAX: usize = 10_000;
@@ -40,7 +41,7 @@ pub(super) struct Upstream {
     connector: Connector,
     pub(super) health: Health,
     pool: Pool,
-    /// The connection that many requests share, where both speak HTTP/2.
+    /// The connections that many requests share, where both speak HTTP/2.
     shared: Shared,
     in_flight: AtomicUsize,
     pub(super) failures: [AtomicU64; KINDS.len()],
@@ -74,8 +75,8 @@ pub(super) enum Answered {
     Upgraded(Response<()>, Box<Link>, UnderWay),
 }
 
-/// A request that is under way with an upstream.
-pub(super) struct UnderWay(Arc<Upstream>);
+/// A request that is under way with an upstream, and its place on a connection that others share.
+pub(super) struct UnderWay(Arc<Upstream>, Option<Seat>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -106,7 +107,7 @@ impl Upstream {
     /// A request is under way from now on.
     pub(super) fn enter(self: &Arc<Self>) -> UnderWay {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        UnderWay(Arc::clone(self))
+        UnderWay(Arc::clone(self), None)
     }
 
     /// Connections that are kept for the next request, and those that are there at all.
@@ -127,9 +128,9 @@ impl Upstream {
         }
         // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
         // it goes on the next.
-        if let Some(sender) = self.shared.get() {
+        if let Some(seated) = self.shared.get(times.begun) {
             two::address(&mut request, self.connector.scheme(), self.connector.authority());
-            match two::ask(sender, request, times, self.enter()).await {
+            match two::ask(seated, request, times, self.enter()).await {
                 Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 answered => return answered,
             }
@@ -152,7 +153,8 @@ impl Upstream {
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
-                two::ask(self.shared.set(sender), request, times, under_way).await
+                let seated = self.shared.set(sender, times.begun);
+                two::ask(seated, request, times, under_way).await
             }
             Err(failure) => Err(Failed { failure, unsent: Some(request) }),
         }

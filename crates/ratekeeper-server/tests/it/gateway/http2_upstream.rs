@@ -2,7 +2,7 @@
 
 use super::http2::{call, client, full, runtime};
 use super::message::Wire;
-use super::site::{Site, get, post};
+use super::site::{MANY, Site, get, post};
 use super::upstream::apart;
 use crate::program::poll;
 use http_body_util::{BodyExt, Full};
@@ -168,4 +168,26 @@ fn one_that_dies_is_used_again_when_it_is_back() {
     let back = poll(|| (site.get("/").status() == 200).then_some(()));
     assert!(back.is_some(), "it is asked again");
     assert!(again.count(|book| &book.connections) >= 1);
+}
+
+/// Goal: calls that last do not keep others from an upstream that takes only so many on one connection.
+/// Method: more calls that hang than it takes, of several clients; one that does not hang is answered.
+#[test]
+fn calls_that_last_keep_nobody_out() {
+    let upstream = Two::start(apart());
+    let site = Site::to(&[format!("h2c://{}", upstream.address)], "", "", MANY);
+    let runtime = runtime();
+    for _ in 0..5 {
+        let sender = runtime.block_on(client(site.address));
+        for _ in 0..50 {
+            let mut sender = sender.clone();
+            runtime
+                .spawn(async move { sender.send_request(call("/hang", full("x"))).await.is_ok() });
+        }
+    }
+    assert!(poll(|| (upstream.count(|book| &book.requests) >= 200).then_some(())).is_some());
+    let mut wire = Wire::open(site.address);
+    wire.send(get("/", ""));
+    let answer = wire.answer("GET");
+    assert_eq!(answer.map(|answer| answer.status()), Ok(200), "it is not kept out");
 }

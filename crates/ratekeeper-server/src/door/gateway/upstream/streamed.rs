@@ -57,7 +57,7 @@ impl Streamed {
     /// It broke off.
     fn fail(&mut self, failure: Failure) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         self.link = None;
-        if let Some(UnderWay(upstream)) = self.under_way.as_ref() {
+        if let Some(UnderWay(upstream, _)) = self.under_way.as_ref() {
             let upstream: &Arc<Upstream> = upstream;
             upstream.broke_off(failure);
         }

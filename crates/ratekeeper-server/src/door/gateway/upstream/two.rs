@@ -6,6 +6,7 @@ use super::super::alarm::Alarm;
 use super::super::body::Outgoing;
 use super::super::failure::{Failed, Failure};
 use super::pool::Taken;
+use super::shared::Seat;
 use super::{Answered, Streamed, Times, UnderWay};
 use crate::socket::Socket;
 use axum::http::header::HOST;
@@ -14,7 +15,6 @@ use axum::http::{HeaderValue, Uri, Version};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What an upstream may send ahead of one answer. All together it may send as much as HTTP/2 can say: with
@@ -34,29 +34,6 @@ const PONG_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sends requests on the connection.
 pub(super) type Sender = SendRequest<Outgoing>;
-
-/// The connection that requests share, if there is one.
-#[derive(Default)]
-pub(super) struct Shared(Mutex<Option<Sender>>);
-
-impl Shared {
-    pub(super) fn get(&self) -> Option<Sender> {
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.as_ref().is_some_and(Sender::is_closed) {
-            *shared = None;
-        }
-        shared.clone()
-    }
-
-    /// Shares a connection, unless there is one already; it serves those that have come for it.
-    pub(super) fn set(&self, sender: Sender) -> Sender {
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*shared {
-            Some(other) if !other.is_closed() => other.clone(),
-            _ => shared.insert(sender).clone(),
-        }
-    }
-}
 
 /// Begins to speak HTTP/2.
 pub(super) async fn connect(socket: Socket, place: Taken) -> Result<Sender, hyper::Error> {
@@ -95,11 +72,12 @@ pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str, aut
 
 /// Asks on a connection that others may be asking on.
 pub(super) async fn ask(
-    mut sender: Sender,
+    (mut sender, seat): (Sender, Seat),
     request: Box<Request<Outgoing>>,
     times: Times,
-    under_way: UnderWay,
+    mut under_way: UnderWay,
 ) -> Result<Answered, Failed> {
+    under_way.1 = Some(seat);
     let fate = request.body().fate();
     let asking = sender.try_send_request(*request);
     match fate.watch(&mut Alarm::default(), times, asking).await {
