@@ -30,6 +30,7 @@ mod drain;
 mod certificate;
 mod upgrade;
 mod http2;
+mod http2_fields;
 mod http2_reset;
 mod http2_upstream;
 mod measured;
