@@ -197,11 +197,12 @@ impl Write for Patient {
         self.stream.is_write_vectored()
     }
 
+    // Over TLS what was written may still be here, and has to leave before the connection can rest.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        self.within(context, Write::poll_flush)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        self.within(context, Write::poll_shutdown)
     }
 }

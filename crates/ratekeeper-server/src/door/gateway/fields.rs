@@ -112,25 +112,12 @@ pub(super) fn goes_in_circles(headers: &HeaderMap) -> bool {
     lists.flat_map(|list| list.split(',')).filter(|own| own.contains(NAME)).count() >= HOPS_MAX
 }
 
-/// One line of what HTTP/2 splits (RFC 9113, 8.2.3); servers of HTTP/1.1 would read one of them, or all as a list.
-fn join_cookies(request: &mut request::Parts) {
-    if request.version != Version::HTTP_2 || request.headers.get_all(COOKIE).iter().count() < 2 {
-        return;
-    }
-    let lines: Vec<&[u8]> =
-        request.headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
-    if let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
-        request.headers.insert(COOKIE, joined);
-    }
-}
-
 /// Makes of a caller's fields those that its upstream gets.
 pub(super) fn outgoing(request: &mut request::Parts, routed: &Routed, limiter: &Limiter) {
     let trusted = limiter.trusts(routed.peer);
     let header = trusted.then(|| limiter.client_ip_header());
     let client = trusted.then(|| client(request, routed, limiter)).flatten();
     let upgrade = upgrade(request);
-    join_cookies(request);
     let headers = &mut request.headers;
     let takes_trailers = headers.contains_key(TE) && has_word(headers, &TE, "trailers");
     let stays = |name: &str| {
@@ -151,6 +138,7 @@ pub(super) fn outgoing(request: &mut request::Parts, routed: &Routed, limiter: &
         headers.insert(UPGRADE, protocol);
     }
     forwarded(headers, routed, header.as_deref(), client);
+    crumbs(headers);
     headers.append(VIA, BY_US);
     if let Some(verified) = &routed.verified {
         identified(headers, verified);
@@ -200,6 +188,18 @@ fn forwarded(
         && let Some(host) = headers.get(HOST).cloned()
     {
         headers.insert(FORWARDED_HOST, host);
+    }
+}
+
+/// Makes one line of cookies, which callers may send in pieces over HTTP/2 and not over HTTP/1.1.
+fn crumbs(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(COOKIE).iter();
+    if lines.next().is_none() || lines.next().is_none() {
+        return;
+    }
+    let lines: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(all) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
+        headers.insert(COOKIE, all);
     }
 }
 

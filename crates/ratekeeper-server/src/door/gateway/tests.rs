@@ -166,6 +166,8 @@ fn trailers_upgrades_and_who_it_is_are_passed_on() {
         let left = ["connection", "upgrade", "http2-settings"].map(|name| lines(&headers, name));
         assert_eq!(left, [[""; 0]; 3]);
     }
+    let headers = sent(&[("cookie", "a=1"), ("cookie", "b=2; c=3")], &routed, "X-Forwarded-For");
+    assert_eq!(lines(&headers, "cookie"), ["a=1; b=2; c=3"]);
     let twice = [("connection", "upgrade"), ("upgrade", "a"), ("upgrade", "b")];
     assert_eq!(fields::upgrade(&parts(&twice)), None);
 }

@@ -7,7 +7,6 @@ mod connect;
 mod health;
 mod link;
 mod pool;
-mod shared;
 mod streamed;
 mod two;
 
@@ -23,13 +22,13 @@ use health::Health;
 use hyper::{Request, Response, StatusCode};
 use pool::Pool;
 use ratekeeper::rule::file::{Timeouts, Upstream as Place};
-use shared::{Seat, Shared};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
+use two::Shared;
 
 /// Most requests that are under way with one upstream. Beyond it: 503.
 const IN_FLIGHT_MAX: usize = 10_000;
@@ -75,12 +74,24 @@ pub(super) enum Answered {
     Upgraded(Response<()>, Box<Link>, UnderWay),
 }
 
-/// A request that is under way with an upstream, and its place on a connection that others share.
-pub(super) struct UnderWay(Arc<Upstream>, Option<Seat>);
+/// A request that is under way with an upstream.
+pub(super) struct UnderWay {
+    upstream: Arc<Upstream>,
+    /// Its place on a connection that is shared; only kept.
+    _token: Option<Arc<()>>,
+}
+
+impl UnderWay {
+    /// The same, on a connection that is shared.
+    fn with(mut self, token: Arc<()>) -> UnderWay {
+        self._token = Some(token);
+        self
+    }
+}
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.upstream.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -107,7 +118,7 @@ impl Upstream {
     /// A request is under way from now on.
     pub(super) fn enter(self: &Arc<Self>) -> UnderWay {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        UnderWay(Arc::clone(self), None)
+        UnderWay { upstream: Arc::clone(self), _token: None }
     }
 
     /// Connections that are kept for the next request, and those that are there at all.
@@ -128,9 +139,9 @@ impl Upstream {
         }
         // A connection that was kept may have been closed meanwhile: then nothing of the request is out, and
         // it goes on the next.
-        if let Some(seated) = self.shared.get(times.begun) {
+        if let Some(seat) = self.shared.get() {
             two::address(&mut request, self.connector.scheme(), self.connector.authority());
-            match two::ask(seated, request, times, self.enter()).await {
+            match two::ask(seat, request, times, self.enter()).await {
                 Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 answered => return answered,
             }
@@ -153,8 +164,7 @@ impl Upstream {
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
-                let seated = self.shared.set(sender, times.begun);
-                two::ask(seated, request, times, under_way).await
+                two::ask(self.shared.set(sender), request, times, under_way).await
             }
             Err(failure) => Err(Failed { failure, unsent: Some(request) }),
         }

@@ -141,6 +141,25 @@ fn a_request_is_passed_on_as_it_comes() {
     assert_eq!(upstream.only().body, b"late");
 }
 
+/// Goal: a body is passed on whatever the method is.
+/// Method: methods that usually have none, with chunks and with a length.
+#[test]
+fn every_method_may_have_a_body() {
+    let upstream = Upstream::saying(OK);
+    let site = Site::before(&[&upstream], MANY);
+    for method in ["GET", "DELETE", "OPTIONS", "PATCH"] {
+        for (field, body) in [
+            ("Content-Length: 5", "hello"),
+            ("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"),
+        ] {
+            let head = format!("{method} / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
+            assert_eq!(site.ask(&(head + body)).status(), 200);
+        }
+    }
+    let bodies: Vec<Vec<u8>> = upstream.seen().into_iter().map(|seen| seen.body).collect();
+    assert_eq!(bodies, vec![b"hello".to_vec(); 8]);
+}
+
 /// Goal: an answer that is whole before its request is does not cut the request off.
 /// Method: an upstream that answers the head, without a body, and then reads; the client sends megabytes only
 /// when it has the answer, and the next request passes as well.

@@ -19,6 +19,9 @@ use tokio::runtime::Runtime;
 const RULES: &str =
     "[{id: all, key: ip, limit: 10000/day}, {id: few, key: ip, limit: 4 concurrent}]";
 
+/// More than all buffers between an upstream and a client hold.
+const LARGE: usize = 16 << 20;
+
 /// What an upstream has seen.
 #[derive(Default)]
 struct Book {
@@ -92,6 +95,9 @@ async fn answer(
     if request.uri().path() == "/hang" {
         let _guard = Guard(book);
         std::future::pending::<()>().await;
+    }
+    if request.uri().path() == "/large" {
+        return Ok(Response::new(Full::from(vec![b'x'; LARGE])));
     }
     // A body that is not whole is not answered as if it were.
     let status = if request.into_body().collect().await.is_ok() { 200 } else { 400 };
@@ -170,24 +176,42 @@ fn one_that_dies_is_used_again_when_it_is_back() {
     assert!(again.count(|book| &book.connections) >= 1);
 }
 
-/// Goal: calls that last do not keep others from an upstream that takes only so many on one connection.
-/// Method: more calls that hang than it takes, of several clients; one that does not hang is answered.
+/// Goal: callers who take nothing of their answers keep nobody else's away, though they share a connection.
+/// Method: forty who ask for more than all buffers hold, and read nothing; one who asks for little.
 #[test]
-fn calls_that_last_keep_nobody_out() {
+fn who_takes_nothing_keeps_no_other_answer_away() {
     let upstream = Two::start(apart());
-    let site = Site::to(&[format!("h2c://{}", upstream.address)], "", "", MANY);
-    let runtime = runtime();
-    for _ in 0..5 {
-        let sender = runtime.block_on(client(site.address));
-        for _ in 0..50 {
-            let mut sender = sender.clone();
-            runtime
-                .spawn(async move { sender.send_request(call("/hang", full("x"))).await.is_ok() });
-        }
-    }
-    assert!(poll(|| (upstream.count(|book| &book.requests) >= 200).then_some(())).is_some());
-    let mut wire = Wire::open(site.address);
-    wire.send(get("/", ""));
-    let answer = wire.answer("GET");
-    assert_eq!(answer.map(|answer| answer.status()), Ok(200), "it is not kept out");
+    let to = [format!("h2c://{}", upstream.address)];
+    let site = Site::to(&to, "", "", MANY);
+    let stalled: Vec<Wire> = (0..40)
+        .map(|_| {
+            let mut wire = Wire::open(site.address);
+            wire.send(get("/large", ""));
+            assert_eq!(wire.head().expect("the head comes").status(), 200);
+            wire
+        })
+        .collect();
+    assert_eq!(site.get("/").text(), "ok");
+    assert_eq!(upstream.count(|book| &book.connections), 1, "all share one connection");
+    drop(stalled);
+}
+
+/// Goal: where a connection has as many requests as it takes, another is opened.
+/// Method: more requests that hang than share one, and one that does not.
+#[test]
+fn many_requests_have_more_connections() {
+    let upstream = Two::start(apart());
+    let to = [format!("h2c://{}", upstream.address)];
+    let site = Site::to(&to, "", "", MANY);
+    let hanging: Vec<Wire> = (0..130)
+        .map(|_| {
+            let mut wire = Wire::open(site.address);
+            wire.send(get("/hang", ""));
+            wire
+        })
+        .collect();
+    let arrived = || upstream.count(|book| &book.requests) == hanging.len();
+    assert!(poll(|| arrived().then_some(())).is_some(), "none waits for another to end");
+    assert_eq!(site.get("/").text(), "ok");
+    assert_eq!(upstream.count(|book| &book.connections), 2);
 }

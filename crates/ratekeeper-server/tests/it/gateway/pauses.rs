@@ -1,13 +1,14 @@
 //! Who is slow: as long as something moves it may take its time, and who stops is given up.
 
 use super::message::{Fault, Wire};
-use super::site::{Site, get};
+use super::site::{Site, get, of_upstream};
 use super::upstream::{After, OK, Upstream, free};
 use crate::program::poll;
-use crate::wire::DEADLINE;
-use std::io::Read;
+use crate::wire::{DEADLINE, connect};
+use std::io::{Read, Write};
 use std::thread::sleep;
 use std::time::Duration;
+use tokio::time::Instant;
 
 const RULES: &str = "[{id: all, key: ip, limit: 10/day}, {id: few, key: ip, limit: 2 concurrent}]";
 
@@ -74,4 +75,26 @@ fn a_client_that_takes_nothing_is_given_up() {
     let mut rest = Vec::new();
     let _ = wire.stream.read_to_end(&mut rest);
     assert!(rest.len() < 64 << 20, "it is not whole");
+}
+
+/// Goal: the time for all of it also ends an answer that is never quiet, because its caller is slower than it.
+/// Method: an upstream without an end, and a client that reads on, a little at a time, until it is cut off.
+#[test]
+fn who_reads_slowly_has_no_more_time_than_others() {
+    let upstream = Upstream::raw(free(), |wire, _, _| {
+        let _ = wire.head();
+        wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let piece = [&b"10000\r\n"[..], &[b'x'; 0x10000], b"\r\n"].concat();
+        while wire.send(&piece) {}
+    });
+    let site = Site::with(&[&upstream], "  timeouts: {total: 1s}\n", "", RULES);
+    let mut stream = connect(site.address);
+    stream.write_all(get("/", "").as_bytes()).expect("the request is taken");
+    let (begun, mut piece) = (Instant::now(), [0; 16 * 1024]);
+    while stream.read(&mut piece).is_ok_and(|count| count > 0) {
+        assert!(begun.elapsed() < DEADLINE, "it goes on and on");
+        sleep(Duration::from_millis(2));
+    }
+    site.becomes(&of_upstream("failures_total", &upstream, ",kind=\"timeout\""), 1.0);
+    assert!(begun.elapsed() >= Duration::from_secs(1));
 }

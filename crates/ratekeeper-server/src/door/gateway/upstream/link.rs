@@ -11,7 +11,7 @@ use super::pool::Taken;
 use crate::socket::Socket;
 use axum::http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Uri, Version};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
@@ -29,6 +29,10 @@ const BUFFER_MAX: usize = 256 * 1024;
 /// Names the target of a request in the form that HTTP/1.1 has; without a host it is for `authority`.
 pub(super) fn address(request: &mut Request<Outgoing>, authority: &str) {
     *request.version_mut() = Version::HTTP_11;
+    // Without it, of some methods no body would be sent.
+    if !request.body().is_end_stream() && !request.headers().contains_key(CONTENT_LENGTH) {
+        request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
     if request.uri().authority().is_none() && !request.headers().contains_key(HOST) {
         if let Ok(host) = HeaderValue::from_str(authority) {
             request.headers_mut().insert(HOST, host);

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 /// How long a connection is kept. Many servers close theirs after five seconds; a request that meets that
 /// moment is lost.
-pub(super) const KEPT_FOR: Duration = Duration::from_secs(4);
+const KEPT_FOR: Duration = Duration::from_secs(4);
 
 /// Most connections that are kept to one upstream.
 const KEPT_MAX: usize = 1024;

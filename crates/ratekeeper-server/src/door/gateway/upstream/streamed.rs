@@ -8,10 +8,9 @@ use super::super::alarm::Alarm;
 use super::super::body::Broken;
 use super::super::failure::Failure;
 use super::link::Link;
-use super::{Times, UnderWay, Upstream};
+use super::{Times, UnderWay};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -49,7 +48,7 @@ impl Streamed {
     /// All has been read.
     fn finish(&mut self) {
         if let (Some(link), Some(under_way)) = (self.link.take(), &self.under_way) {
-            under_way.0.keep(link);
+            under_way.upstream.keep(link);
         }
         self.under_way = None;
     }
@@ -57,9 +56,8 @@ impl Streamed {
     /// It broke off.
     fn fail(&mut self, failure: Failure) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         self.link = None;
-        if let Some(UnderWay(upstream, _)) = self.under_way.as_ref() {
-            let upstream: &Arc<Upstream> = upstream;
-            upstream.broke_off(failure);
+        if let Some(under_way) = &self.under_way {
+            under_way.upstream.broke_off(failure);
         }
         self.under_way = None;
         Poll::Ready(Some(Err(Broken)))
@@ -106,6 +104,9 @@ impl Body for Streamed {
                 self.quiet = None;
                 if self.body.is_end_stream() {
                     self.finish();
+                } else if Instant::now() >= self.until {
+                    // It need not have been quiet: its caller may be slower than it.
+                    return self.fail(Failure::Late);
                 }
                 Poll::Ready(Some(Ok(frame)))
             }

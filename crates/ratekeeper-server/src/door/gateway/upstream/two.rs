@@ -6,21 +6,26 @@ use super::super::alarm::Alarm;
 use super::super::body::Outgoing;
 use super::super::failure::{Failed, Failure};
 use super::pool::Taken;
-use super::shared::Seat;
 use super::{Answered, Streamed, Times, UnderWay};
 use crate::socket::Socket;
-use axum::http::header::HOST;
+use axum::http::header::{HOST, TRANSFER_ENCODING};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Uri, Version};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What an upstream may send ahead of one answer. All together it may send as much as HTTP/2 can say: with
-/// less, callers that do not read their answers would use it up, and hold up everybody's.
-const STREAM_WINDOW: u32 = 256 * 1024;
-const CONNECTION_WINDOW: u32 = i32::MAX as u32;
+/// What an upstream may send ahead of one answer.
+const STREAM_WINDOW: u32 = 128 * 1024;
+
+/// Most requests that share a connection; many servers take no more.
+const STREAMS_MAX: usize = 100;
+
+/// What an upstream may send ahead of all: as much as of each, so that callers who take nothing keep nobody
+/// else's answer away.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * STREAMS_MAX as u32;
 
 /// Most bytes of an answer's header fields.
 const HEADER_BYTES_MAX: u32 = 64 * 1024;
@@ -34,6 +39,49 @@ const PONG_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sends requests on the connection.
 pub(super) type Sender = SendRequest<Outgoing>;
+
+/// The connections that requests share.
+#[derive(Default)]
+pub(super) struct Shared(Mutex<Vec<Several>>);
+
+/// A connection, and a token that each of its requests has a clone of.
+struct Several {
+    sender: Sender,
+    token: Arc<()>,
+}
+
+/// A place on a connection, which a request has until it is over.
+#[derive(Clone)]
+pub(super) struct Seat(Sender, Arc<()>);
+
+impl Shared {
+    /// A place on the connection with the fewest requests, if one has room.
+    pub(super) fn get(&self) -> Option<Seat> {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|own| !own.sender.is_closed());
+        seat(&shared)
+    }
+
+    /// Shares a new connection; not if another has got room meanwhile, since requests come in swarms.
+    pub(super) fn set(&self, sender: Sender) -> Seat {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(seat) = seat(&shared) {
+            return seat;
+        }
+        let token = Arc::new(());
+        let seat = Seat(sender.clone(), Arc::clone(&token));
+        shared.push(Several { sender, token });
+        seat
+    }
+}
+
+/// A place on one of these connections.
+fn seat(shared: &[Several]) -> Option<Seat> {
+    let open = shared.iter().filter(|own| !own.sender.is_closed());
+    let requests = |own: &&Several| Arc::strong_count(&own.token) - 1;
+    let least = open.min_by_key(requests).filter(|own| requests(own) < STREAMS_MAX)?;
+    Some(Seat(least.sender.clone(), Arc::clone(&least.token)))
+}
 
 /// Begins to speak HTTP/2.
 pub(super) async fn connect(socket: Socket, place: Taken) -> Result<Sender, hyper::Error> {
@@ -57,6 +105,7 @@ pub(super) async fn connect(socket: Socket, place: Taken) -> Result<Sender, hype
 /// Names the target of a request in the form that HTTP/2 has.
 pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str, authority: &str) {
     *request.version_mut() = Version::HTTP_2;
+    request.headers_mut().remove(TRANSFER_ENCODING);
     if request.uri().authority().is_some() {
         return;
     }
@@ -72,12 +121,12 @@ pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str, aut
 
 /// Asks on a connection that others may be asking on.
 pub(super) async fn ask(
-    (mut sender, seat): (Sender, Seat),
+    Seat(mut sender, token): Seat,
     request: Box<Request<Outgoing>>,
     times: Times,
-    mut under_way: UnderWay,
+    under_way: UnderWay,
 ) -> Result<Answered, Failed> {
-    under_way.1 = Some(seat);
+    let under_way = under_way.with(token);
     let fate = request.body().fate();
     let asking = sender.try_send_request(*request);
     match fate.watch(&mut Alarm::default(), times, asking).await {
