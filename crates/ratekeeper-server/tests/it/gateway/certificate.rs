@@ -2,7 +2,7 @@
 
 use super::http2::runtime;
 use super::site::{MANY, Site, get, head};
-use super::upstream::{OK, Upstream};
+use super::upstream::{After, OK, Upstream};
 use crate::wire::connect;
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -116,6 +116,41 @@ fn a_certificate_is_replaced_while_requests_go_on() {
     for client in clients {
         client.join().expect("none of its requests failed");
     }
+}
+
+/// Goal: a tunnel passes TLS as well: bytes go both ways, and its end is told.
+/// Method: an upstream that agrees and gives back what it gets, until it is told to end.
+#[test]
+fn a_tunnel_passes_tls() {
+    let upstream = Upstream::acting(|_, wire| {
+        let agreed = "101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo";
+        wire.send(format!("HTTP/1.1 {agreed}\r\n\r\nhello"));
+        while let Ok(bytes) = wire.exactly(4) {
+            wire.send(&bytes);
+            if bytes == b"end!" {
+                break;
+            }
+        }
+        After::Close
+    });
+    let authority = Authority::new();
+    let (cert, key) = authority.sign("api.example");
+    let text = format!(
+        "{}  tls: {{cert: cert.pem, key: key.pem}}\n  routes: [{{path: \"/**\", upstream: \"{}\"}}]\n\
+         rules: {MANY}\n",
+        head(""),
+        upstream.url()
+    );
+    let site = Site::of(&[("cert.pem", &cert), ("key.pem", &key)], &text);
+    let name = "api.example".try_into().expect("a name");
+    let session = ClientConnection::new(authority.client(), name).expect("a session");
+    let mut stream = StreamOwned::new(session, connect(site.address));
+    let ask = get("/", "Connection: upgrade\r\nUpgrade: echo\r\n") + "one.two.end!";
+    stream.write_all(ask.as_bytes()).expect("it is taken");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("the whole comes, and its end is told");
+    assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nhelloone.two.end!"), "{answer}");
 }
 
 /// An upstream of https that speaks what its client likes; the versions that were spoken.

@@ -2,7 +2,7 @@
 
 use super::message::{Message, Wire};
 use super::site::{MANY, Site, get, of_upstream, post};
-use super::upstream::{After, OK, Upstream, apart, nobody};
+use super::upstream::{After, OK, Upstream, apart, nobodies};
 use crate::program::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ fn who_refuses_is_left_out_until_it_is_back() {
 /// Method: an address where nobody listens; many requests within a bound.
 #[test]
 fn with_all_down_the_answer_comes_at_once() {
-    let urls = [format!("http://{}", nobody()), format!("http://{}", nobody())];
+    let urls: Vec<String> = nobodies(2).iter().map(|own| format!("http://{own}")).collect();
     let site = Site::to(&urls, "", "", "[{id: all, key: ip, limit: 1000/day}]");
     // The first ones find out.
     let found = poll(|| (site.get("/").status() == 503).then_some(()));

@@ -91,6 +91,7 @@ async fn answer(request: Request<Incoming>, arrived: Arrived) -> Result<Response
 /// A client that speaks HTTP/2 in plain text.
 pub(super) async fn client(address: SocketAddr) -> SendRequest<Own> {
     let stream = TcpStream::connect(address).await.expect("the gateway accepts");
+    stream.set_nodelay(true).expect("an option can be set");
     let build = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     let (sender, connection) = build.handshake(TokioIo::new(stream)).await.expect("it speaks it");
     tokio::spawn(connection);

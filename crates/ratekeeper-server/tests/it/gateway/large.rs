@@ -12,13 +12,13 @@ use std::thread;
 const LARGE: u64 = 1 << 30;
 
 /// By how much the program may grow, in KiB, while large bodies pass.
-const GROWTH_MAX: u64 = 32 * 1024;
+pub(super) const GROWTH_MAX: u64 = 32 * 1024;
 
 /// One piece of a body.
 static PIECE: [u8; 64 * 1024] = [b'x'; 64 * 1024];
 
 /// The most memory that the program has had, in KiB.
-fn most(site: &Site) -> u64 {
+pub(super) fn most(site: &Site) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", site.program.id()));
     let status = status.expect("the system tells");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,7 +1,7 @@
 //! Second tries: only where nothing was sent, never of what must not happen twice, and few of them.
 
 use super::site::{MANY, Site, get, post};
-use super::upstream::{After, OK, Upstream, nobody};
+use super::upstream::{After, OK, Upstream, nobodies, nobody};
 
 /// Retries of all upstreams.
 fn retries(site: &Site) -> u64 {
@@ -21,8 +21,9 @@ fn what_may_be_repeated_goes_to_another() {
         } else {
             OK
         });
-        let nowhere = || format!("http://{}", nobody());
-        let site = Site::to(&[nowhere(), nowhere(), upstream.url()], "", "", MANY);
+        let mut urls: Vec<String> = nobodies(2).iter().map(|own| format!("http://{own}")).collect();
+        urls.push(upstream.url());
+        let site = Site::to(&urls, "", "", MANY);
         for _ in 0..5 {
             let answer = site.ask(&get("/", "").replacen("GET", method, 1));
             assert_eq!(answer.status(), 200, "{method}");
@@ -68,7 +69,7 @@ fn a_post_is_tried_once() {
 #[test]
 fn second_tries_have_a_budget() {
     let upstream = Upstream::saying(OK);
-    let mut urls: Vec<String> = (0..30).map(|_| format!("http://{}", nobody())).collect();
+    let mut urls: Vec<String> = nobodies(30).iter().map(|own| format!("http://{own}")).collect();
     urls.push(upstream.url());
     let site = Site::to(&urls, "", "", MANY);
     let (mut answered, mut asked) = (0, 0);

@@ -185,6 +185,14 @@ pub(crate) fn apart() -> SocketAddr {
 
 /// An address where nobody listens.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind(apart()).expect("a port is free");
-    listener.local_addr().expect("a listener has an address")
+    nobodies(1).remove(0)
+}
+
+/// So many of them, none of which is another.
+pub(crate) fn nobodies(count: usize) -> Vec<SocketAddr> {
+    let bind = |_| TcpListener::bind(apart()).expect("a port is free");
+    // All are held at once, so that no port is given out again.
+    let listeners: Vec<TcpListener> = (0..count).map(bind).collect();
+    let address = |own: &TcpListener| own.local_addr().expect("a listener has an address");
+    listeners.iter().map(address).collect()
 }
