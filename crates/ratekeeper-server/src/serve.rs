@@ -7,6 +7,7 @@ mod answers;
 mod connection;
 pub(crate) mod crowd;
 mod stream;
+mod streams;
 mod work;
 
 pub use answers::{Answers, Arrival, Tunnels};

@@ -4,6 +4,7 @@
 //! or leaves undone, its connection ends; how it ends concerns the peer alone.
 
 use super::stream::{Patient, Requests};
+use super::streams::Streams;
 use super::work::{Sent, Work};
 use super::{
     Answers, Arrival, BUFFER_MAX, Bounds, Encrypts, HEADER_BYTES_MAX, HEADERS_MAX, LINE_MAX,
@@ -17,7 +18,7 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{HttpService, service_fn};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::hash::BuildHasher;
@@ -140,9 +141,7 @@ async fn one<A, B>(
                 let Some(tunnel) = work.take_tunnel() else { return };
                 let parts = connection.into_parts();
                 let (socket, more) = parts.io.into_inner();
-                // Nothing is left there once a first request was read.
-                debug_assert!(more.is_empty());
-                return tunnel(socket, parts.read_buf).await;
+                return tunnel(socket, [&parts.read_buf, &more[..]].concat().into()).await;
             },
             _ = stopped.changed() => {
                 Pin::new(&mut connection).graceful_shutdown();
@@ -189,7 +188,7 @@ async fn two<A, B>(
     Sent<B>: hyper::body::Body<Data: Send, Error: Into<BoxError>>,
     B: Send + 'static,
 {
-    let connection = http2::Builder::new(TokioExecutor::new())
+    let connection = http2::Builder::new(Streams { write: bounds.write })
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEADER_BYTES_MAX as u32)

@@ -4,6 +4,7 @@
 //! up; whatever moves it on is counted.
 
 use super::answers::Tunnel;
+use super::streams;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Bytes;
 use std::fmt;
@@ -119,6 +120,7 @@ impl UnderWay {
     pub(super) fn answer<B: Body>(self, body: B) -> Sent<B> {
         let mut sent = Sent { body, under_way: Some(self) };
         sent.note();
+        streams::handed();
         sent
     }
 }
@@ -158,9 +160,11 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Sent<B> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        streams::asked();
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if frame.is_ready() {
             self.note();
+            streams::handed();
         }
         frame
     }

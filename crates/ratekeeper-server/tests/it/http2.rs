@@ -240,3 +240,36 @@ fn check_left(address: SocketAddr) -> u64 {
     let alice = r#"{"rule":"token-bucket","key":"alice"}"#;
     check(address, alice).json()["remaining"].as_u64().expect("a number")
 }
+
+/// Goal: an answer of which its peer takes nothing is given up, though the peer takes others on the same
+/// connection.
+/// Method: no room for any answer; a page is asked for, and pings go on so that the connection moves; the
+/// page is reset.
+#[test]
+fn an_answer_that_is_not_taken_ends_alone() {
+    let server = Server::with(Bounds { write: SHORT, ..Bounds::default() });
+    // SETTINGS_INITIAL_WINDOW_SIZE of 0.
+    let mut stream = begin(server.address, &[0, 4, 0, 0, 0, 0]);
+    stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, 1, LIVEZ)).unwrap();
+    let (_, fields) = next(&mut stream, HEADERS);
+    assert!(!fields.is_empty(), "its header needs no room");
+    let mut number = 3;
+    stream.set_read_timeout(Some(SHORT / 4)).unwrap();
+    let reset = crate::program::poll(|| {
+        // Another request, whose answer is reset by us: something moves.
+        stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, number, LIVEZ)).ok()?;
+        stream.write_all(&frame(RST_STREAM, 0, number, &[0, 0, 0, 8])).ok()?;
+        number += 2;
+        let mut head = [0; 9];
+        while stream.read_exact(&mut head).is_ok() {
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let mut payload = vec![0; length as usize];
+            stream.read_exact(&mut payload).ok()?;
+            if head[3] == RST_STREAM && head[8] == 1 {
+                return Some(());
+            }
+        }
+        None
+    });
+    assert!(reset.is_some(), "the page is given up");
+}
