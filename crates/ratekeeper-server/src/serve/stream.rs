@@ -12,9 +12,11 @@ use hyper::body::Bytes;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use std::io::{self, ErrorKind, IoSlice};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
 /// A stream that waits for its peer, but not for ever.
@@ -61,6 +63,21 @@ impl Requests {
     /// The header that has begun, unless its request has come since.
     fn begun(&self, moves: u64) -> Option<(Instant, u64)> {
         self.begun.filter(|(_, own)| *own == moves)
+    }
+
+    /// Whether it is time to look if the peer is still there, though nothing is read: something may have come
+    /// behind its request. True once in a while, as long as a request is under way.
+    fn looks(&mut self, context: &mut Context<'_>) -> bool {
+        let rings = |alarm: &Pin<Box<Sleep>>| !alarm.is_elapsed();
+        let is_set = self.is_near && self.alarm.as_ref().is_some_and(rings);
+        if is_set || !self.work.is_under_way() {
+            return false;
+        }
+        let deadline = Instant::now() + self.rest.min(self.idle);
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        alarm.as_mut().reset(deadline);
+        self.is_near = alarm.as_mut().poll(context).is_pending();
+        true
     }
 
     /// Whether there was nothing to read for too long; if not, this is asked again in time.
@@ -154,6 +171,13 @@ impl Patient {
     }
 }
 
+/// Whether the peer will send no more, whatever of what it has sent is still to be read.
+fn has_left(stream: &TcpStream) -> bool {
+    let ready = pin!(stream.ready(Interest::READABLE));
+    let polled = ready.poll(&mut Context::from_waker(Waker::noop()));
+    matches!(polled, Poll::Ready(Ok(ready)) if ready.is_read_closed())
+}
+
 impl Read for Patient {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -199,6 +223,10 @@ impl Write for Patient {
 
     // Over TLS what was written may still be here, and has to leave before the connection can rest.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let looks = self.requests.as_mut().is_some_and(|requests| requests.looks(context));
+        if looks && has_left(self.stream.inner().tcp()) {
+            return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
+        }
         self.within(context, Write::poll_flush)
     }
 
