@@ -10,6 +10,7 @@ mod failure;
 mod fields;
 mod figures;
 mod forward;
+mod head;
 mod log;
 mod passed;
 mod routes;
@@ -25,6 +26,7 @@ pub(crate) use set_up::Sites;
 
 use crate::app::App;
 use crate::decisions::Asked;
+use crate::life::Phase;
 use crate::observe::{Door, through};
 use crate::problem::Problem;
 use crate::serve::{Answers, Arrival, Tunnels, judge};
@@ -124,6 +126,9 @@ impl Answers for Gateway {
             let asking = async { limited.call(request).await };
             let Ok(mut response) = through(Door::Gateway, asking).await;
             inner.routes.counts(route).note(response.status());
+            if tunnels.is_some() && inner.app.life.phase() >= Phase::Leaving {
+                say_goodbye(&mut response);
+            }
             hand_over(&mut response, tunnels.as_ref());
             Told::limited(response, line)
         })
@@ -157,11 +162,11 @@ impl Inner {
             return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail));
         }
         let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
-        form(parts).map_err(|detail| bad(detail.to_owned()))?;
+        head::form(parts).map_err(|detail| bad(detail.to_owned()))?;
         let path = CanonicalPath::new(parts.uri.path()).map_err(|error| bad(error.to_string()))?;
         let target = forward::target(&parts.uri, path.as_str())
             .map_err(|_| bad("the target is none; send a path and perhaps a query".into()))?;
-        host(parts)?;
+        head::host(parts)?;
         let route = self.routes.find(&path);
         let auth = route.and_then(|number| self.routes.all.get(number)).map(|route| route.auth);
         let mut routed = Routed {
@@ -217,55 +222,12 @@ impl Inner {
     }
 }
 
-/// Whether a request is in a form that we and the upstream read alike.
-fn form(parts: &request::Parts) -> Result<(), &'static str> {
-    if parts.uri.path() == "*" && parts.method != Method::OPTIONS {
-        return Err("the target `*` is for `OPTIONS` alone; send a path");
+/// Has a caller take its next request elsewhere: one that is on its way when a quiet connection is closed would
+/// get no answer.
+fn say_goodbye<B>(response: &mut Response<B>) {
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    if parts.uri.scheme_str().is_some_and(|scheme| !matches!(scheme, "http" | "https")) {
-        return Err("the target is not of HTTP; send a path");
-    }
-    let mut codings = parts.headers.get_all(header::TRANSFER_ENCODING).iter();
-    let plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
-    if codings.next().is_some_and(|coding| !plain(coding)) || codings.next().is_some() {
-        return Err("`Transfer-Encoding` is not `chunked` alone; send the body in no other coding");
-    }
-    Ok(())
-}
-
-/// Whether the host is one: a name or an address, and perhaps a port.
-fn host(parts: &request::Parts) -> Result<(), Problem> {
-    let Some(host) = parts.headers.get(header::HOST).map(HeaderValue::as_bytes) else {
-        return Ok(());
-    };
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    let (name, port) = match host.strip_prefix(b"[") {
-        Some(rest) => {
-            let end = rest.iter().position(|byte| *byte == b']');
-            let is_address = |byte: &u8| byte.is_ascii_hexdigit() || b":.".contains(byte);
-            match end.filter(|end| rest[..*end].iter().all(is_address)) {
-                Some(end) => (&rest[..end], &rest[end + 1..]),
-                None => (&b""[..], &b""[..]),
-            }
-        }
-        None => {
-            let end = host.iter().position(|byte| *byte == b':').unwrap_or(host.len());
-            let (name, port) = host.split_at(end);
-            (if name.iter().all(plain) { name } else { &b""[..] }, port)
-        }
-    };
-    let fits = match port.strip_prefix(b":") {
-        Some(digits) => {
-            let number = || std::str::from_utf8(digits).ok()?.parse::<u16>().ok();
-            digits.is_empty() || digits[0].is_ascii_digit() && number().is_some()
-        }
-        None => port.is_empty(),
-    };
-    if name.is_empty() || !fits {
-        let detail = "`Host` is not a name or an address, with or without a port; send one";
-        return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
-    }
-    Ok(())
 }
 
 /// Hands the caller's connection over, if its answer says so; what its request holds goes with it.

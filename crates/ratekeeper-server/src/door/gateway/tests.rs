@@ -1,10 +1,11 @@
 //! The parts of the gateway that need no connection.
 
+use super::Routed;
 use super::fields;
 use super::forward::target;
+use super::head::host;
 use super::routes::{Budget, Route};
 use super::upstream::{Connector, Upstream};
-use super::{Routed, host};
 use axum::http::header::{CONNECTION, HeaderName, HeaderValue, TE, UPGRADE, VIA};
 use axum::http::{HeaderMap, Request, Uri, request};
 use proptest::prelude::*;

@@ -49,6 +49,29 @@ fn requests_under_way_are_finished() {
     assert_eq!(upstream.seen().len(), 2);
 }
 
+/// Goal: before the gateway closes connections it has clients take their next requests elsewhere, so that none
+/// is on its way when that happens.
+/// Method: requests one after the other on one connection; the signal; every one is answered, until an answer
+/// says that it is the last.
+#[test]
+fn clients_are_told_to_go_elsewhere() {
+    let upstream = Upstream::saying(OK);
+    let mut site = Site::before(&[&upstream], MANY);
+    let mut wire = Wire::open(site.address);
+    let mut ask = || {
+        wire.send(get("/", ""));
+        let answer = wire.answer("GET").expect("every request is answered");
+        assert_eq!(answer.text(), "ok");
+        answer.field("connection").map(str::to_owned)
+    };
+    assert_eq!(ask(), None);
+    site.program.signal("TERM");
+    let last = poll(ask);
+    assert_eq!(last.as_deref(), Some("close"));
+    assert!(wire.ends(), "it was the last");
+    assert!(site.program.ended().expect("it ends").success());
+}
+
 /// Goal: a request that does not end is cut when the time to finish is over; the gateway ends well.
 /// Method: an upstream that never answers; the signal; the end.
 #[test]
