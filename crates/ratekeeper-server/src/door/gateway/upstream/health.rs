@@ -90,9 +90,14 @@ impl Upstream {
         self.health.doubt.notify_one();
     }
 
-    /// An answer of it broke off.
+    /// An answer of it broke off. That it took too long may be its caller's doing, and is only counted.
     pub(super) fn broke_off(&self, failure: Failure) {
-        self.failed(failure, false);
+        match failure.kind() {
+            Some(kind) if failure == Failure::Late => {
+                self.failures[kind].fetch_add(1, Ordering::Relaxed);
+            }
+            _ => self.failed(failure, false),
+        }
     }
 
     /// Looks at it: asks for the path, or at least connects.
