@@ -131,19 +131,15 @@ async fn one<A, B>(
             .max_header_size(HEADER_BYTES_MAX)
             .max_buf_size(BUFFER_MAX)
             .serve_connection(stream, answers);
-        let rests = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
-            Poll::Ready(_) => Poll::Ready(false),
-            Poll::Pending if work.is_over() => Poll::Ready(true),
-            Poll::Pending => Poll::Pending,
-        });
-        tokio::select! {
-            rests = rests => if !rests {
+        match next(&mut connection, &work, &mut stopped).await {
+            Next::Rest => {}
+            Next::Over => {
                 let Some(tunnel) = work.take_tunnel() else { return };
                 let parts = connection.into_parts();
                 let (socket, more) = parts.io.into_inner();
                 return tunnel(socket, [&parts.read_buf, &more[..]].concat().into()).await;
-            },
-            _ = stopped.changed() => {
+            }
+            Next::Stop => {
                 Pin::new(&mut connection).graceful_shutdown();
                 let _ = connection.await;
                 return;
@@ -159,6 +155,37 @@ async fn one<A, B>(
             return;
         }
     }
+}
+
+/// What becomes of a connection.
+enum Next {
+    /// There is nothing to do, and all is sent.
+    Rest,
+    /// It has come to its end.
+    Over,
+    /// The server stops.
+    Stop,
+}
+
+/// Drives a connection until something becomes of it.
+async fn next(
+    connection: &mut (impl Future + Unpin),
+    work: &Work,
+    stopped: &mut watch::Receiver<()>,
+) -> Next {
+    let told = stopped.clone();
+    let (mut stop, mut asked) = (pin!(stopped.changed()), false);
+    poll_fn(|context| match Pin::new(&mut *connection).poll(context) {
+        Poll::Ready(_) => Poll::Ready(Next::Over),
+        Poll::Pending if work.is_over() => Poll::Ready(Next::Rest),
+        // Asked once, it wakes this task when it comes; until then there is no need to ask again.
+        Poll::Pending if asked && told.has_changed().is_ok_and(|changed| !changed) => Poll::Pending,
+        Poll::Pending => {
+            asked = true;
+            stop.as_mut().poll(context).map(|_| Next::Stop)
+        }
+    })
+    .await
 }
 
 /// The first bytes: the preface of HTTP/2, or the first that differ from it.

@@ -62,8 +62,9 @@ pub(super) fn rejected(seen: &Seen<'_>, rejected: &Rejected) -> Response<Bytes> 
 /// older fields are of whichever has less left.
 pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: &Setup) {
     // Most answers have none of these fields yet.
+    let fresh = !headers.keys().any(is_of_limits);
     let stricter = |remaining: Field| {
-        if headers.is_empty() {
+        if fresh {
             return false;
         }
         let told = headers.get(name(remaining)).and_then(|told| told.to_str().ok()?.parse().ok());
@@ -71,7 +72,6 @@ pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: 
     };
     let (x_stays, older_stays) = (stricter(Field::XRemaining), stricter(Field::Remaining));
     let told = Told::new(admission, setup.limiter.now());
-    let fresh = headers.is_empty();
     headers.reserve(told.count);
     for (field, value) in told.fields() {
         match field {
@@ -88,6 +88,12 @@ pub(super) fn add_fields(headers: &mut HeaderMap, admission: &Admission, setup: 
         }
         headers.insert(name(field), value);
     }
+}
+
+/// Whether a field is one of those that tell of limits.
+fn is_of_limits(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.strip_prefix("x-").unwrap_or(name).starts_with("ratelimit")
 }
 
 /// What callers are told, all of it in one piece of memory.
