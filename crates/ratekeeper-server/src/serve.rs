@@ -6,13 +6,14 @@
 mod answers;
 mod connection;
 pub(crate) mod crowd;
+mod judge;
 mod stream;
 mod streams;
 mod work;
 
 pub use answers::{Answers, Arrival, Tunnels};
 pub(crate) use answers::{Busy, Tunnel};
-pub(crate) use connection::judge;
+pub(crate) use judge::judge;
 
 use crate::observe::logs::Sample;
 use connection::serve;

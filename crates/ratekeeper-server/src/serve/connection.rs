@@ -7,13 +7,11 @@ use super::stream::{Patient, Requests};
 use super::streams::Streams;
 use super::work::{Sent, Work};
 use super::{
-    Answers, Arrival, BUFFER_MAX, Bounds, Encrypts, HEADER_BYTES_MAX, HEADERS_MAX, LINE_MAX,
-    Tunnels,
+    Answers, Arrival, BUFFER_MAX, Bounds, Encrypts, HEADER_BYTES_MAX, HEADERS_MAX, Tunnels,
 };
-use crate::problem::Problem;
 use crate::socket::Socket;
 use crate::tls::HANDSHAKE;
-use axum::http::{HeaderValue, StatusCode, Version, header};
+use axum::http::HeaderValue;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
@@ -268,35 +266,4 @@ fn service<A: Answers>(
         let answer = answers.answer(request, &arrival);
         async move { Ok(answer.await.map(|body| under_way.answer(body))) }
     })
-}
-
-/// What the parsers of both versions let pass and we do not. The host of a request is in its field `Host`,
-/// wherever it was.
-pub(crate) fn judge<B>(request: &mut Request<B>) -> Result<(), Problem> {
-    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
-    if request.method().as_str().len() + target > LINE_MAX {
-        let detail = format!("the request line is longer than {LINE_MAX} bytes; send less in it");
-        return Err(Problem::new(StatusCode::URI_TOO_LONG, detail));
-    }
-    if request.headers().len() > HEADERS_MAX {
-        let detail = format!("the request has more than {HEADERS_MAX} header fields; send fewer");
-        return Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail));
-    }
-    if let Some(host) = request.uri().authority()
-        && let Ok(host) = HeaderValue::from_str(host.as_str())
-    {
-        request.headers_mut().insert(header::HOST, host);
-    }
-    let hosts = request.headers().get_all(header::HOST).iter().take(2).count();
-    match hosts {
-        0 if request.version() == Version::HTTP_11 => {
-            let detail = "the request names no host; send the field `Host`";
-            Err(Problem::new(StatusCode::BAD_REQUEST, detail))
-        }
-        0 | 1 => Ok(()),
-        _ => {
-            let detail = "the request names more than one host; send one field `Host`";
-            Err(Problem::new(StatusCode::BAD_REQUEST, detail))
-        }
-    }
 }
