@@ -42,9 +42,7 @@ use ratekeeper::request::path::CanonicalPath;
 use ratekeeper::rule::file::Auth;
 use ratekeeper::{Decisions, Rejected};
 use routes::Routes;
-use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 use tower::{Layer, Service};
 
 /// The gateway; a clone is of the same.
@@ -64,14 +62,7 @@ struct Inner {
 #[derive(Clone)]
 struct Routed {
     route: Option<usize>,
-    peer: IpAddr,
-    /// The same as text.
-    peer_text: HeaderValue,
-    is_secure: bool,
-    /// How long the caller may pause within its body.
-    pause: Duration,
-    /// Where its connection is handed over, if it can be.
-    tunnels: Option<Tunnels>,
+    arrival: Arrival,
     verified: Option<Verified>,
     /// Why the caller could not be identified.
     rejected: Option<Rejected>,
@@ -89,7 +80,7 @@ impl Gateway {
         let inner = Arc::new(Inner { app, routes, log });
         let deciding = Arc::clone(&inner);
         let layer = RateLimitLayer::new(inner.app.limiter.clone())
-            .peer(|seen| Some(Routed::of(seen)?.peer))
+            .peer(|seen| Some(Routed::of(seen)?.arrival.peer))
             .user(|seen| Some(Routed::of(seen)?.verified.as_ref()?.user.clone()))
             .tier(|seen| Routed::of(seen)?.verified.as_ref()?.tier.clone())
             .decided(move |seen, request, decisions| deciding.decided(seen, request, decisions));
@@ -140,12 +131,8 @@ impl Inner {
     fn line(&self, parts: &request::Parts, arrival: &Arrival) -> Option<Box<Line>> {
         let log = self.log.as_ref()?;
         let limiter = &self.app.limiter;
-        let request = ratekeeper::Request {
-            peer: Some(arrival.peer),
-            headers: &parts.headers,
-            ..ratekeeper::Request::new("", "/")
-        };
-        let client = limiter.client(&request).unwrap_or(arrival.peer);
+        let client = fields::client(&parts.headers, arrival.peer, limiter);
+        let client = client.unwrap_or(arrival.peer);
         Some(log.begin(parts, client, limiter))
     }
 
@@ -169,17 +156,8 @@ impl Inner {
         head::host(parts)?;
         let route = self.routes.find(&path);
         let auth = route.and_then(|number| self.routes.all.get(number)).map(|route| route.auth);
-        let mut routed = Routed {
-            route,
-            peer: arrival.peer,
-            peer_text: arrival.peer_text.clone(),
-            is_secure: arrival.is_secure,
-            pause: arrival.body,
-            tunnels: arrival.tunnels.clone(),
-            verified: None,
-            rejected: None,
-            entry: None,
-        };
+        let mut routed =
+            Routed { route, arrival: arrival.clone(), verified: None, rejected: None, entry: None };
         if auth.is_some_and(|auth| auth != Auth::None) {
             let request = ratekeeper::Request {
                 peer: Some(arrival.peer),

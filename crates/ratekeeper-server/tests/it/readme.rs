@@ -141,3 +141,20 @@ fn a_readme_that_differs_is_noticed() {
     assert!(!matches(&["one"], &["one", "two"]) && !matches(&["one", "two"], &["one"]));
     assert_eq!(timeless("refused, retry in 0.9 s"), timeless("refused, retry in 12 ms"));
 }
+
+/// Goal: `cargo run` in the root of the repository, the first command of the README, finds one program.
+/// Method: ask cargo which programs its default members have.
+#[test]
+fn cargo_run_has_one_program_to_run() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let mut ask = std::process::Command::new(env!("CARGO"));
+    ask.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let told = ask.args(["--manifest-path", root]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    let defaults = told["workspace_default_members"].as_array().unwrap();
+    let packages = told["packages"].as_array().unwrap().iter();
+    let own = packages.filter(|package| defaults.contains(&package["id"]));
+    let targets = own.flat_map(|package| package["targets"].as_array().unwrap());
+    let programs = targets.filter(|target| target["kind"][0] == "bin");
+    assert_eq!(programs.map(|target| &target["name"]).collect::<Vec<_>>(), ["ratekeeper"]);
+}

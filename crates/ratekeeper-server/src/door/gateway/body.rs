@@ -6,7 +6,7 @@
 use super::alarm::Alarm;
 use super::failure::Failure;
 use super::upstream::Times;
-use crate::serve::{Busy, Tunnels};
+use crate::serve::{Arrival, Busy, Tunnels};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use std::fmt;
 use std::future::poll_fn;
@@ -41,11 +41,11 @@ struct Marks {
 }
 
 impl Outgoing {
-    pub(super) fn new(body: Incoming, pause: Duration, tunnels: Option<&Tunnels>) -> Outgoing {
+    pub(super) fn new(body: Incoming, arrival: &Arrival) -> Outgoing {
         let is_empty = body.is_end_stream();
         let fate = Fate((!is_empty).then(Arc::default));
-        let busy = tunnels.filter(|_| !is_empty).map(Tunnels::busy);
-        Outgoing { body, pause, alarm: None, fate, busy }
+        let busy = arrival.tunnels.as_ref().filter(|_| !is_empty).map(Tunnels::busy);
+        Outgoing { body, pause: arrival.body, alarm: None, fate, busy }
     }
 
     /// How far it is, also after it is gone.

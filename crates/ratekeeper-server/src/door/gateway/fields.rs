@@ -5,6 +5,7 @@
 //! its place, in whatever spelling, does not pass.
 
 use super::Routed;
+use crate::serve::Arrival;
 use axum::http::header::{
     CONNECTION, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, UPGRADE, VIA,
 };
@@ -120,9 +121,10 @@ pub(super) fn outgoing(
     is_empty: bool,
     limiter: &Limiter,
 ) {
-    let trusted = limiter.trusts(routed.peer);
+    let peer = routed.arrival.peer;
+    let trusted = limiter.trusts(peer);
     let header = trusted.then(|| limiter.client_ip_header());
-    let client = trusted.then(|| client(request, routed, limiter)).flatten();
+    let client = trusted.then(|| client(&request.headers, peer, limiter)).flatten();
     let upgrade = upgrade(request).filter(|_| is_empty);
     let headers = &mut request.headers;
     let takes_trailers = headers.contains_key(TE) && has_word(headers, &TE, "trailers");
@@ -143,7 +145,7 @@ pub(super) fn outgoing(
         headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         headers.insert(UPGRADE, protocol);
     }
-    forwarded(headers, routed, header.as_deref(), client);
+    forwarded(headers, &routed.arrival, header.as_deref(), client);
     crumbs(headers);
     headers.append(VIA, BY_US);
     if let Some(verified) = &routed.verified {
@@ -152,31 +154,28 @@ pub(super) fn outgoing(
 }
 
 /// The client's address, as rules see it.
-fn client(request: &request::Parts, routed: &Routed, limiter: &Limiter) -> Option<IpAddr> {
-    let request = ratekeeper::Request {
-        peer: Some(routed.peer),
-        headers: &request.headers,
-        ..ratekeeper::Request::new("", "/")
-    };
+pub(super) fn client(headers: &HeaderMap, peer: IpAddr, limiter: &Limiter) -> Option<IpAddr> {
+    let request =
+        ratekeeper::Request { peer: Some(peer), headers, ..ratekeeper::Request::new("", "/") };
     limiter.client(&request)
 }
 
 /// Says for whom we speak. `header` is where the peer says it, if it is trusted.
 fn forwarded(
     headers: &mut HeaderMap,
-    routed: &Routed,
+    arrival: &Arrival,
     header: Option<&str>,
     client: Option<IpAddr>,
 ) {
-    let peer = routed.peer;
-    let proto = if routed.is_secure { "https" } else { "http" };
+    let peer = arrival.peer;
+    let proto = if arrival.is_secure { "https" } else { "http" };
     let before = match (header, client) {
         (Some(header), _) if header == FOR.as_str() => joined(headers, &FOR),
         (_, Some(client)) if client != peer => Some(client.to_string()),
         _ => None,
     };
     let all = before.and_then(|before| HeaderValue::try_from(format!("{before}, {peer}")).ok());
-    headers.insert(FOR, all.unwrap_or_else(|| routed.peer_text.clone()));
+    headers.insert(FOR, all.unwrap_or_else(|| arrival.peer_text.clone()));
     if header == Some(FORWARDED.as_str()) {
         let node = match peer {
             IpAddr::V4(peer) => peer.to_string(),

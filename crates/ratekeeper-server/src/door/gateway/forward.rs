@@ -52,7 +52,8 @@ impl Inner {
     async fn forward(&self, request: Request<Incoming>) -> Response<Passed> {
         let (mut parts, body) = request.into_parts();
         let Some(routed) = parts.extensions.remove::<Routed>() else {
-            return Passed::problem(&Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no route"));
+            let detail = "the gateway has lost the route of this request; tell whoever runs it";
+            return Passed::problem(&Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail));
         };
         let route = match self.admits(&routed) {
             Ok(route) => route,
@@ -62,7 +63,7 @@ impl Inner {
             let detail = "the request has passed too many gateways; it may go in circles";
             return Passed::problem(&Problem::new(StatusCode::LOOP_DETECTED, detail));
         }
-        let body = Outgoing::new(body, routed.pause, routed.tunnels.as_ref());
+        let body = Outgoing::new(body, &routed.arrival);
         fields::outgoing(&mut parts, &routed, body.fate().is_done(), &self.app.limiter);
         let request = Box::new(Request::from_parts(parts, body));
         match ask(route, request, &routed).await {

@@ -6,6 +6,7 @@ use super::forward::target;
 use super::head::host;
 use super::routes::{Budget, Route};
 use super::upstream::{Connector, Upstream};
+use crate::serve::Arrival;
 use axum::http::header::{CONNECTION, HeaderName, HeaderValue, TE, UPGRADE, VIA};
 use axum::http::{HeaderMap, Request, Uri, request};
 use proptest::prelude::*;
@@ -17,17 +18,15 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 fn routed(peer: &str) -> Routed {
-    Routed {
-        route: None,
+    let arrival = Arrival {
         peer: peer.parse().expect("an address"),
         peer_text: HeaderValue::from_str(peer).expect("a text"),
         is_secure: true,
-        pause: Duration::from_secs(1),
+        most: Duration::from_secs(1),
+        body: Duration::from_secs(1),
         tunnels: None,
-        verified: None,
-        rejected: None,
-        entry: None,
-    }
+    };
+    Routed { route: None, arrival, verified: None, rejected: None, entry: None }
 }
 
 fn parts(fields: &[(&str, &str)]) -> request::Parts {
