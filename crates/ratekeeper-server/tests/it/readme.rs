@@ -147,7 +147,7 @@ fn a_readme_that_differs_is_noticed() {
 #[test]
 fn cargo_run_has_one_program_to_run() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
-    let mut ask = std::process::Command::new(env!("CARGO"));
+    let mut ask = Command::new(env!("CARGO"));
     ask.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
     let told = ask.args(["--manifest-path", root]).output().unwrap();
     let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
