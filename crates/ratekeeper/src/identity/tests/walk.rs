@@ -50,24 +50,20 @@ fn style() -> impl Strategy<Value = (u8, u16, u8)> {
     any::<(u8, u16, u8)>()
 }
 
-/// Entries as lines of a header: each joint is a comma with some space, or a new line.
+/// Entries as lines of a header: each joint is a comma with some space, or a new line. The joint of
+/// the last leads nowhere.
 fn lines(header: &str, entries: &[(String, u8)]) -> Sent {
     let mut lines: Vec<String> = Vec::new();
-    let mut new_line = true;
+    let mut before = 0;
     for (entry, joint) in entries {
         match lines.last_mut() {
-            Some(line) if !new_line => *line += entry,
+            Some(line) if before % 4 != 0 => {
+                *line += [",", ", ", " ,\t"][usize::from(before % 3)];
+                *line += entry;
+            }
             _ => lines.push(entry.clone()),
         }
-        new_line = joint % 4 == 0;
-        if let (false, Some(line)) = (new_line, lines.last_mut()) {
-            *line += [",", ", ", " ,\t"][usize::from(joint % 3)];
-        }
-    }
-    // The last joint leads nowhere.
-    if let (false, Some(line)) = (new_line, lines.last_mut()) {
-        let end = line.trim_end_matches([' ', '\t', ',']).len();
-        line.truncate(end);
+        before = *joint;
     }
     lines.into_iter().map(|line| (header.to_owned(), line.into_bytes())).collect()
 }
@@ -166,11 +162,7 @@ proptest! {
         let forwarded: Vec<_> = elements(&left).into_iter()
             .chain([(format!("for=\"{junk}\""), 1)]).chain(elements(&right)).collect();
         entries.extend(list(&right));
-        let mut headers = lines("X-Forwarded-For", &entries);
-        if right.is_empty() && junk.is_empty() {
-            // The comma before an empty last entry was cut off: write it again.
-            headers.push(("X-Forwarded-For".to_owned(), Vec::new()));
-        }
+        let headers = lines("X-Forwarded-For", &entries);
         let read = |identity: &Identity, headers| ask(identity, PROXY, headers, |c| c.address().map_err(Clone::clone));
         prop_assert_eq!(read(&behind(), &headers), Ok(last_good), "{:?}", headers);
         let headers = lines("Forwarded", &forwarded);
