@@ -85,12 +85,12 @@ impl Fate {
         .await
     }
 
-    /// Whose fault an error is.
-    pub(super) fn blame(&self, error: &hyper::Error) -> Failure {
-        match &self.0 {
-            Some(marks) if marks.slow.load(Ordering::Relaxed) => Failure::Slow,
-            Some(marks) if marks.broken.load(Ordering::Relaxed) => Failure::Left,
-            _ => Failure::of(error),
+    /// What the caller is to blame for, if anything.
+    pub(super) fn fault(&self) -> Option<Failure> {
+        match self.0.as_ref()? {
+            marks if marks.slow.load(Ordering::Relaxed) => Some(Failure::Slow),
+            marks if marks.broken.load(Ordering::Relaxed) => Some(Failure::Left),
+            _ => None,
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, split};
-use tokio::time::{sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout_at};
 
 /// How long one end may go on without a movement after the other has ended.
 const LINGER: Duration = Duration::from_secs(5);
@@ -40,9 +40,7 @@ pub(super) fn tunnel(open: Open) -> Tunnel {
 async fn run(open: Open, caller: Socket, read: Bytes) {
     let Open { link, under_way, held, times } = open;
     let between = async {
-        let Ok((upstream, first, place)) = timeout(LINGER, link.into_socket()).await else {
-            return;
-        };
+        let (upstream, first, place) = link.into_socket();
         let moves = Arc::<AtomicU64>::default();
         let mut caller = Counted { socket: caller, moves: Arc::clone(&moves) };
         let mut upstream = Counted { socket: upstream, moves: Arc::clone(&moves) };

@@ -12,14 +12,16 @@ mod two;
 
 pub(super) use health::watch;
 pub(super) use link::Link;
+use streamed::Source;
 pub(super) use streamed::Streamed;
 
-use super::body::{Fate, Outgoing};
+use super::body::Outgoing;
 use super::failure::{Failed, Failure, KINDS};
 use connect::Connected;
 pub(super) use connect::Connector;
 use health::Health;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
+use link::Apart;
 use pool::Pool;
 use ratekeeper::rule::file::{Timeouts, Upstream as Place};
 use std::io;
@@ -132,7 +134,6 @@ impl Upstream {
         mut request: Box<Request<Outgoing>>,
         times: Times,
     ) -> Result<Answered, Failed> {
-        let fate = request.body().fate();
         if self.in_flight() >= IN_FLIGHT_MAX {
             let unsent = Some(request);
             return Err(Failed { failure: Failure::Crowded, unsent });
@@ -151,7 +152,7 @@ impl Upstream {
         while let Some(link) = self.pool.take(times.begun) {
             match link.ask(request, times).await {
                 Ok((response, link)) => {
-                    return Ok(answered(response, link, times, under_way, &fate));
+                    return Ok(answered(response, link, times, under_way));
                 }
                 Err(Failed { failure: Failure::Closed, unsent: Some(unsent) }) => request = unsent,
                 Err(failed) => return Err(failed),
@@ -160,7 +161,7 @@ impl Upstream {
         match self.connect(times).await {
             Ok(Connected::One(link)) => {
                 let (response, link) = link.ask(request, times).await?;
-                Ok(answered(response, link, times, under_way, &fate))
+                Ok(answered(response, link, times, under_way))
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
@@ -181,11 +182,6 @@ impl Upstream {
         };
         connected.map_err(|_| Failure::Unreachable)?.map_err(refused)
     }
-
-    /// Keeps a connection for the next request.
-    fn keep(&self, link: Box<Link>, until: Instant) {
-        self.pool.keep(link, until);
-    }
 }
 
 /// Whether there is no connection because of this machine: too many open files, or no port left.
@@ -196,16 +192,17 @@ fn is_ours(error: &io::Error) -> bool {
 
 /// What became of a request that was answered on a connection of its own.
 fn answered(
-    response: Response<hyper::body::Incoming>,
+    response: Response<()>,
     link: Box<Link>,
     times: Times,
     under_way: UnderWay,
-    fate: &Fate,
 ) -> Answered {
-    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Answered::Upgraded(response.map(drop), link, under_way);
+    if link::is_switching(&response) {
+        return Answered::Upgraded(response, link, under_way);
     }
-    // What is still to be sent goes on its way whether or not the caller takes the answer.
-    let link = if fate.is_done() { Some(link) } else { link.part(times.until) };
-    Answered::Streams(response.map(|body| Streamed::new(body, link, times, under_way)))
+    let source = match link.is_sending() {
+        true => Source::Apart(Apart::new(link, times.until)),
+        false => Source::One(link),
+    };
+    Answered::Streams(response.map(|()| Streamed::new(source, times, under_way)))
 }

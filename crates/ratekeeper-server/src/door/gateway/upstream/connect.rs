@@ -73,10 +73,9 @@ impl Connector {
     /// A connection.
     pub(super) async fn connect(&self, place: Taken) -> io::Result<Connected> {
         let socket = self.socket().await?;
-        let connected = match self.speaks_two(&socket) {
-            true => two::connect(socket, place).await.map(Connected::Two),
-            false => Link::new(socket, place).await.map(Connected::One),
-        };
-        connected.map_err(io::Error::other)
+        if !self.speaks_two(&socket) {
+            return Ok(Connected::One(Link::new(socket, place)));
+        }
+        two::connect(socket, place).await.map(Connected::Two).map_err(io::Error::other)
     }
 }

@@ -62,14 +62,13 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection for the next request; its last has to be over until `until`.
-    pub(super) fn keep(&self, mut link: Box<Link>, until: Instant) {
-        // The last of a body may still be on its way, though its answer is there.
-        if link.had_body() && !link.is_usable() {
-            link.part::<()>(until);
+    /// Keeps a connection for the next request, if there can be one.
+    pub(super) fn keep(&self, mut link: Box<Link>) {
+        if !link.is_free() {
             return;
         }
         link.kept = Instant::now();
+        link.shrink();
         let mut kept = self.lock();
         if kept.len() < KEPT_MAX {
             kept.push(link);

@@ -7,19 +7,18 @@
 use super::super::alarm::Alarm;
 use super::super::body::Broken;
 use super::super::failure::Failure;
-use super::link::Link;
+use super::link::{Apart, Link};
 use super::{Times, UnderWay};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use std::mem;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The body of an answer.
 pub(in super::super) struct Streamed {
-    body: Incoming,
-    /// The connection, for as long as it is read here.
-    link: Option<Box<Link>>,
+    source: Source,
     under_way: Option<UnderWay>,
     idle: Duration,
     until: Instant,
@@ -28,18 +27,52 @@ pub(in super::super) struct Streamed {
     alarm: Alarm,
 }
 
+/// Where the pieces of an answer come from.
+pub(super) enum Source {
+    /// A connection that is read here.
+    One(Box<Link>),
+    /// One that still sends the request, in a task of its own.
+    Apart(Apart),
+    /// One that others use, too.
+    Two(Incoming),
+    /// There are no more.
+    Over,
+}
+
+impl Source {
+    /// The next piece; none behind the end.
+    fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
+        match self {
+            Source::One(link) => link.poll_piece(context),
+            Source::Apart(apart) => apart.poll_piece(context),
+            Source::Two(body) => {
+                let closed = |frame: Result<_, hyper::Error>| frame.map_err(|_| Failure::Closed);
+                Pin::new(body).poll_frame(context).map(|frame| frame.map(closed))
+            }
+            Source::Over => Poll::Ready(None),
+        }
+    }
+
+    /// Whether it is known that nothing follows.
+    fn is_over(&self) -> bool {
+        match self {
+            Source::One(link) => link.is_over(),
+            Source::Apart(_) => false,
+            Source::Two(body) => body.is_end_stream(),
+            Source::Over => true,
+        }
+    }
+}
+
 impl Streamed {
-    pub(super) fn new(
-        body: Incoming,
-        link: Option<Box<Link>>,
-        times: Times,
-        under_way: UnderWay,
-    ) -> Streamed {
+    pub(super) fn new(source: Source, times: Times, under_way: UnderWay) -> Streamed {
         let Times { idle, until, .. } = times;
         let (quiet, alarm) = (None, Alarm::default());
-        let mut own =
-            Streamed { body, link, under_way: Some(under_way), idle, until, quiet, alarm };
-        if own.body.is_end_stream() {
+        let mut own = Streamed { source, under_way: Some(under_way), idle, until, quiet, alarm };
+        if own.source.is_over() {
             own.finish();
         }
         own
@@ -47,38 +80,19 @@ impl Streamed {
 
     /// All has been read.
     fn finish(&mut self) {
-        if let (Some(link), Some(under_way)) = (self.link.take(), &self.under_way) {
-            under_way.upstream.keep(link, self.until);
+        let source = mem::replace(&mut self.source, Source::Over);
+        if let (Source::One(link), Some(under_way)) = (source, self.under_way.take()) {
+            under_way.upstream.pool.keep(link);
         }
-        self.under_way = None;
     }
 
     /// It broke off.
     fn fail(&mut self, failure: Failure) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        self.link = None;
-        if let Some(under_way) = &self.under_way {
+        self.source = Source::Over;
+        if let Some(under_way) = self.under_way.take() {
             under_way.upstream.broke_off(failure);
         }
-        self.under_way = None;
         Poll::Ready(Some(Err(Broken)))
-    }
-
-    /// The next piece, if it is there.
-    fn next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let Some(link) = &mut self.link else {
-            return Pin::new(&mut self.body).poll_frame(context);
-        };
-        // Nothing but the connection moves the body on, and that is asked here.
-        let quiet = &mut Context::from_waker(Waker::noop());
-        let first = Pin::new(&mut self.body).poll_frame(quiet);
-        if first.is_ready() {
-            return first;
-        }
-        link.drive(context);
-        Pin::new(&mut self.body).poll_frame(quiet)
     }
 
     /// Whether there was nothing to read for too long.
@@ -99,10 +113,10 @@ impl Body for Streamed {
         if self.under_way.is_none() {
             return Poll::Ready(None);
         }
-        match self.next(context) {
+        match self.source.poll_piece(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 self.quiet = None;
-                if self.body.is_end_stream() {
+                if self.source.is_over() {
                     self.finish();
                 } else if Instant::now() >= self.until {
                     // It need not have been quiet: its caller may be slower than it.
@@ -114,20 +128,22 @@ impl Body for Streamed {
                 self.finish();
                 Poll::Ready(None)
             }
-            Poll::Ready(Some(Err(_))) => self.fail(Failure::Closed),
-            Poll::Pending if self.link.as_ref().is_some_and(|link| link.is_over()) => {
-                self.fail(Failure::Closed)
-            }
+            Poll::Ready(Some(Err(failure))) => self.fail(failure),
             Poll::Pending if self.is_late(context) => self.fail(Failure::Late),
             Poll::Pending => Poll::Pending,
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.under_way.is_none() || self.body.is_end_stream()
+        self.under_way.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.source {
+            Source::One(link) => link.size_hint(),
+            Source::Apart(_) => SizeHint::default(),
+            Source::Two(body) => body.size_hint(),
+            Source::Over => SizeHint::with_exact(0),
+        }
     }
 }

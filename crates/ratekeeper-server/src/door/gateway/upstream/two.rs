@@ -6,7 +6,7 @@ use super::super::alarm::Alarm;
 use super::super::body::Outgoing;
 use super::super::failure::{Failed, Failure};
 use super::pool::Taken;
-use super::{Answered, Streamed, Times, UnderWay};
+use super::{Answered, Source, Streamed, Times, UnderWay};
 use crate::socket::Socket;
 use axum::http::header::{HOST, TRANSFER_ENCODING};
 use axum::http::uri::PathAndQuery;
@@ -134,11 +134,13 @@ pub(super) async fn ask(
             Err(Failed { failure: Failure::Bad, unsent: None })
         }
         Ok(Ok(response)) => {
-            Ok(Answered::Streams(response.map(|body| Streamed::new(body, None, times, under_way))))
+            let streamed = |body| Streamed::new(Source::Two(body), times, under_way);
+            Ok(Answered::Streams(response.map(streamed)))
         }
         Ok(Err(mut error)) => {
             let unsent = error.take_message().map(Box::new);
-            Err(Failed { failure: fate.blame(error.error()), unsent })
+            let failure = fate.fault().unwrap_or_else(|| Failure::of(error.error()));
+            Err(Failed { failure, unsent })
         }
         Err(failure) => Err(Failed { failure, unsent: None }),
     }
