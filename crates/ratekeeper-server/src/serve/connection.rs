@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// What went wrong with a body.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -189,14 +189,16 @@ async fn next(
 /// The first bytes: the preface of HTTP/2, or the first that differ from it.
 async fn first(stream: &mut Socket, bounds: &Bounds) -> Option<Vec<u8>> {
     let mut bytes = [0; PREFACE.len()];
-    let (mut count, mut patience) = (0, bounds.idle);
+    let (mut count, mut until) = (0, Instant::now() + bounds.idle);
     loop {
-        let read = timeout(patience, stream.read(&mut bytes[count..])).await;
+        let read = timeout_at(until, stream.read(&mut bytes[count..])).await;
+        if count == 0 {
+            until = Instant::now() + bounds.header;
+        }
         count += read.ok()?.ok().filter(|read| *read > 0)?;
         if count == PREFACE.len() || !PREFACE.starts_with(&bytes[..count]) {
             return Some(bytes[..count].to_vec());
         }
-        patience = bounds.header;
     }
 }
 

@@ -19,6 +19,10 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
+/// How often to look whether a peer is still there, of which nothing is read because something has come behind
+/// its request, or because nobody takes more of its body.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// A stream that waits for its peer, but not for ever.
 pub(super) struct Patient {
     stream: TokioIo<Socket>,
@@ -41,16 +45,23 @@ pub(super) struct Requests {
     alarm: Option<Pin<Box<Sleep>>>,
     /// Whether it rings within a rest, so that it need not be looked at while a request is under way.
     is_near: bool,
+    /// Whether it rings at the next look.
+    is_soon: bool,
+    /// Whether nothing has come since somebody began to read, so that the end of the connection is seen at once.
+    is_read: bool,
 }
 
 impl Requests {
     pub(super) fn new(bounds: &Bounds, work: Work) -> Requests {
         let Bounds { header, idle, rest, .. } = *bounds;
-        Requests { header, idle, rest, work, begun: None, alarm: None, is_near: false }
+        let (begun, alarm) = (None, None);
+        let (is_near, is_soon, is_read) = (false, false, false);
+        Requests { header, idle, rest, work, begun, alarm, is_near, is_soon, is_read }
     }
 
     /// Notes that something was read; whether it is part of a header that takes too long.
     fn read(&mut self) -> bool {
+        self.is_read = false;
         self.work.wake();
         if self.work.quiet_since().is_none() {
             return false;
@@ -69,23 +80,27 @@ impl Requests {
     /// behind its request. True once in a while, as long as a request is under way.
     fn looks(&mut self, context: &mut Context<'_>) -> bool {
         let rings = |alarm: &Pin<Box<Sleep>>| !alarm.is_elapsed();
-        let is_set = self.is_near && self.alarm.as_ref().is_some_and(rings);
-        if is_set || !self.work.is_under_way() {
+        let is_set = if self.is_read { self.is_near } else { self.is_soon };
+        if is_set && self.alarm.as_ref().is_some_and(rings) || !self.work.is_under_way() {
             return false;
         }
-        let deadline = Instant::now() + self.rest.min(self.idle);
+        let rest = self.rest.min(self.idle);
+        let deadline = Instant::now() + if self.is_read { rest } else { LOOK.min(rest) };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         alarm.as_mut().reset(deadline);
         self.is_near = alarm.as_mut().poll(context).is_pending();
+        self.is_soon = !self.is_read;
         true
     }
 
     /// Whether there was nothing to read for too long; if not, this is asked again in time.
     fn wait(&mut self, context: &mut Context<'_>) -> bool {
+        self.is_read = true;
         let rings = |alarm: &Pin<Box<Sleep>>| !alarm.is_elapsed();
         if self.is_near && self.alarm.as_ref().is_some_and(rings) && self.work.is_under_way() {
             return false;
         }
+        self.is_soon = false;
         loop {
             let quiet = self.work.quiet_since();
             let (deadline, rest) = match (quiet, self.begun(self.work.moves())) {

@@ -54,6 +54,20 @@ fn a_header_that_does_not_come_ends_the_connection() {
     assert!(is_ended(&mut idle), "idle");
 }
 
+/// Goal: the preface of HTTP/2 has no more time than a header.
+/// Method: send it letter by letter, each well within the bound; it is ended before it is through.
+#[test]
+fn a_preface_letter_by_letter_ends_the_connection() {
+    let server = Server::with(Bounds { header: SHORT, idle: LONG, ..Bounds::default() });
+    let mut slow = connect(server.address);
+    let written = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r".iter().take_while(|byte| {
+        std::thread::sleep(SHORT / 4);
+        slow.write_all(&[**byte]).is_ok()
+    });
+    let count = written.count();
+    assert!(count < 23, "all letters were taken");
+}
+
 /// Goal: a connection that was put away goes on where it was, and an answer that takes long is not idle.
 /// Method: a rest of nothing: requests with pauses between them and within; a stream of events beyond the bound
 /// of idle ones.

@@ -22,6 +22,7 @@ mod tricks;
 mod large;
 mod large_streams;
 mod cut;
+mod early;
 mod hung;
 mod pauses;
 mod health;

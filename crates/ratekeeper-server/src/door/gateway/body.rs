@@ -60,7 +60,7 @@ impl Fate {
         self.0.as_ref().is_none_or(|marks| marks.done.load(Ordering::Relaxed))
     }
 
-    /// Waits for an answer that begins within `patience` of the last piece, and until `until`.
+    /// Waits for an answer, which has to begin in time after the request, or the last piece of it.
     pub(super) async fn watch<T>(
         &self,
         alarm: &mut Alarm,
@@ -68,7 +68,7 @@ impl Fate {
         asking: impl Future<Output = T>,
     ) -> Result<T, Failure> {
         let mut asking = pin!(asking);
-        let (mut pieces, mut since) = (0, times.begun);
+        let (mut pieces, mut since) = (0, times.asked);
         poll_fn(|context| {
             if let Poll::Ready(answer) = asking.as_mut().poll(context) {
                 return Poll::Ready(Ok(answer));

@@ -49,42 +49,37 @@ fn is_of_the_connection(name: &str) -> bool {
 }
 
 /// What would make a server take another method or path than the rules saw.
-const OVERRIDES: [&str; 8] = [
-    "x-http-method-override",
-    "x-http-method",
-    "x-method-override",
-    "x-original-url",
-    "x-original-uri",
-    "x-original-method",
-    "x-original-host",
-    "x-rewrite-url",
-];
-
-/// The same byte of a name, as servers take it that cannot tell `_` from `-`.
-fn dash(byte: u8) -> u8 {
-    if byte == b'_' { b'-' } else { byte }
-}
-
-/// What would make a server take another method or path than the rules saw, in either spelling.
 fn is_override(name: &str) -> bool {
-    let is = |own: &&str| own.len() == name.len() && name.bytes().map(dash).eq(own.bytes());
-    name.starts_with('x') && OVERRIDES.iter().any(is)
+    matches!(
+        name,
+        "x-http-method-override"
+            | "x-http-method"
+            | "x-method-override"
+            | "x-original-url"
+            | "x-original-uri"
+            | "x-original-method"
+            | "x-original-host"
+            | "x-rewrite-url"
+    )
 }
 
-/// Whether a name is one of our own, in either spelling.
-fn is_own(name: &str) -> bool {
-    name.len() >= OWN.len() && name.bytes().map(dash).zip(OWN.bytes()).all(|(a, b)| a == b)
+/// Whether a field of a request stays here. Names with `_` do, whatever they are: many servers cannot tell
+/// them from those with `-`, which are looked at.
+fn stays_here(name: &str) -> bool {
+    is_of_the_connection(name)
+        || name.contains('_')
+        || is_override(name)
+        || name.starts_with(OWN)
+        || name == EXPECT.as_str()
 }
 
-/// Takes away of trailers what would not pass among the fields either; servers may read both as one.
+/// Takes away of trailers what would not pass among the fields either, or says who calls; servers may read both
+/// as one.
 pub(super) fn trailing(headers: &mut HeaderMap) {
-    remove(headers, |name| {
-        is_of_the_connection(name)
-            || is_override(name)
-            || is_own(name)
-            || is_forwarding_name(name)
-            || matches!(name, "host" | "content-length" | "authorization")
-    });
+    let is_said_before = |name: &str| {
+        matches!(name, "host" | "content-length" | "authorization" | "cookie" | "x-api-key")
+    };
+    remove(headers, |name| stays_here(name) || is_forwarding_name(name) || is_said_before(name));
 }
 
 /// The protocol that a caller wants to go on with on this connection.
@@ -95,9 +90,12 @@ pub(super) fn upgrade(request: &request::Parts) -> Option<HeaderValue> {
     }
     let mut wanted = request.headers.get_all(UPGRADE).iter();
     let (only, more) = (wanted.next()?, wanted.next());
-    // Over HTTP/2 in the middle of it requests would come that no rule sees.
-    let is_two = |text: &str| text.split(',').any(|name| name.trim().eq_ignore_ascii_case("h2c"));
-    let is_plain = only.to_str().is_ok_and(|text| !is_two(text));
+    // Where HTTP goes on in another form, requests would come that no rule sees.
+    let is_http = |protocol: &str| {
+        let name = protocol.split('/').next().unwrap_or_default().trim();
+        ["h2c", "h2", "http", "tls"].iter().any(|own| own.eq_ignore_ascii_case(name))
+    };
+    let is_plain = only.to_str().is_ok_and(|text| !text.split(',').any(is_http));
     (more.is_none() && is_plain).then(|| only.clone())
 }
 
@@ -110,7 +108,8 @@ fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
 /// Whether a request has passed gateways like this one too often.
 pub(super) fn goes_in_circles(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
-    lists.flat_map(|list| list.split(',')).filter(|own| own.contains(NAME)).count() >= HOPS_MAX
+    let by_us = |hop: &&str| hop.split_ascii_whitespace().nth(1) == Some(NAME);
+    lists.flat_map(|list| list.split(',')).filter(by_us).count() >= HOPS_MAX
 }
 
 /// Makes of a caller's fields those that its upstream gets. One that has a body to send cannot upgrade: the
@@ -128,16 +127,13 @@ pub(super) fn outgoing(
     let upgrade = upgrade(request).filter(|_| is_empty);
     let headers = &mut request.headers;
     let takes_trailers = headers.contains_key(TE) && has_word(headers, &TE, "trailers");
-    let stays = |name: &str| {
+    let passes = |name: &str| {
         let kept = header.as_deref().is_some_and(|header| {
             name == header || name.starts_with("x-forwarded-") && name != FOR.as_str()
         });
         kept || !is_forwarding_name(name)
     };
-    let gone = |name: &str| {
-        is_of_the_connection(name) || is_override(name) || is_own(name) || name == EXPECT.as_str()
-    };
-    remove(headers, |name| gone(name) || !stays(name));
+    remove(headers, |name| stays_here(name) || !passes(name));
     if takes_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
@@ -239,7 +235,7 @@ fn escaped(text: &str) -> String {
 
 /// Makes of an upstream's fields those that the caller gets.
 pub(super) fn incoming(headers: &mut HeaderMap) {
-    remove(headers, is_of_the_connection);
+    remove(headers, |name| is_of_the_connection(name) || name.starts_with(OWN));
 }
 
 /// The same of an answer after which another protocol is spoken.

@@ -97,7 +97,7 @@ async fn ask(
     routed: &Routed,
 ) -> Result<Response<Passed>, Problem> {
     route.budget.earn();
-    let times = Times::new(&route.timeouts);
+    let mut times = Times::new(&route.timeouts);
     let again = request.method().is_idempotent();
     let wants_upgrade = request.headers().contains_key(header::UPGRADE);
     let mut tried = Vec::new();
@@ -127,7 +127,7 @@ async fn ask(
         match failed.unsent {
             Some(unsent) if again && route.has_other(&upstream) && route.budget.take() => {
                 upstream.retries.fetch_add(1, Ordering::Relaxed);
-                request = unsent;
+                (request, times) = (unsent, times.asked_now());
                 tried.push(upstream);
             }
             _ => return Err(failed.failure.problem()),

@@ -4,6 +4,7 @@
 
 use crate::problem::Problem;
 use axum::http::{HeaderValue, Method, StatusCode, header, request};
+use std::net::Ipv6Addr;
 
 /// Whether a request is in a form that we and the upstream read alike.
 pub(super) fn form(parts: &request::Parts) -> Result<(), &'static str> {
@@ -30,8 +31,10 @@ pub(super) fn host(parts: &request::Parts) -> Result<(), Problem> {
     let (name, port) = match host.strip_prefix(b"[") {
         Some(rest) => {
             let end = rest.iter().position(|byte| *byte == b']');
-            let is_address = |byte: &u8| byte.is_ascii_hexdigit() || b":.".contains(byte);
-            match end.filter(|end| rest[..*end].iter().all(is_address)) {
+            let is_address = |text: &[u8]| {
+                std::str::from_utf8(text).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok())
+            };
+            match end.filter(|end| is_address(&rest[..*end])) {
                 Some(end) => (&rest[..end], &rest[end + 1..]),
                 None => (&b""[..], &b""[..]),
             }

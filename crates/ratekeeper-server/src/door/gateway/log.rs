@@ -135,6 +135,15 @@ impl Line {
         self.route = route.map(Into::into);
     }
 
+    /// What rules decided; nothing if the caller left before.
+    fn decision(&self) -> Option<&'static str> {
+        match self.entry.decided.get() {
+            Some(decided) if decided.is_allowed => Some("allowed"),
+            Some(_) => Some("refused"),
+            None => (self.status != left()).then_some("rejected"),
+        }
+    }
+
     fn json(&self) -> String {
         let decided = self.entry.decided.get();
         let answered = self.entry.answered.get();
@@ -151,11 +160,7 @@ impl Line {
             route: self.route.as_deref(),
             upstream: answered.map(|(upstream, _)| &**upstream),
             upstream_seconds: answered.map(|(_, took)| took.as_secs_f64()),
-            decision: match decided {
-                Some(decided) if decided.is_allowed => "allowed",
-                Some(_) => "refused",
-                None => "rejected",
-            },
+            decision: self.decision(),
             rule: decided.and_then(|decided| decided.rule.as_deref()),
             remaining: decided.and_then(|decided| decided.remaining),
             id: decided.and_then(|decided| decided.id.as_deref()),
@@ -175,7 +180,12 @@ impl Line {
         let (referer, agent) = (quoted(&self.referer), quoted(&self.agent));
         let path = path.replace('"', "%22");
         let request = format!("{method} {path} {protocol}");
-        format!("{client} - - [{date}] \"{request}\" {status} {bytes} \"{referer}\" \"{agent}\"")
+        // What is not of the format stands behind it, where its readers look no more.
+        let rule = self.entry.decided.get().and_then(|decided| decided.rule.as_deref());
+        let (decision, rule) = (self.decision().unwrap_or("-"), rule.unwrap_or("-"));
+        format!(
+            "{client} - - [{date}] \"{request}\" {status} {bytes} \"{referer}\" \"{agent}\" {decision} {rule}"
+        )
     }
 }
 
@@ -205,7 +215,7 @@ struct Shown<'a> {
     route: Option<&'a str>,
     upstream: Option<&'a str>,
     upstream_seconds: Option<f64>,
-    decision: &'static str,
+    decision: Option<&'static str>,
     rule: Option<&'a str>,
     remaining: Option<u64>,
     id: Option<&'a str>,
@@ -228,10 +238,10 @@ fn value(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 /// An address of a page without what follows its `?`, and without a login.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (scheme, rest) = url.split_at(url.find("//").map_or(0, |at| at + 2));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = host.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
+    format!("{scheme}{host}{path}")
 }
 
 fn protocol(version: Version) -> &'static str {

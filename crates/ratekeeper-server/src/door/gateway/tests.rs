@@ -60,7 +60,7 @@ fn lines(headers: &HeaderMap, name: &str) -> Vec<String> {
     each.collect()
 }
 
-const FAMILY: [&str; 12] = [
+const FAMILY: [&str; 14] = [
     "forwarded",
     "x-forwarded-for",
     "x-forwarded-host",
@@ -73,6 +73,8 @@ const FAMILY: [&str; 12] = [
     "x-ratekeeper-user",
     "x_ratekeeper-tier",
     "x-http-method-override",
+    "content_length",
+    "x_api_key",
 ];
 
 proptest! {
@@ -184,6 +186,8 @@ fn circles_are_noticed() {
         let via = vec!["1.1 ratekeeper"; times].join(", ");
         assert_eq!(fields::goes_in_circles(&parts(&[("via", &via)]).headers), circles);
     }
+    let others = ["1.1 ratekeeper-like", "1.1 other (ratekeeper)"].repeat(8).join(", ");
+    assert!(!fields::goes_in_circles(&parts(&[("via", &others)]).headers));
 }
 
 /// Goal: a host is a name or an address, with or without a port, and nothing else.
@@ -194,8 +198,26 @@ fn hosts_are_names_and_addresses() {
         assert!(host(&parts(&[("host", good)])).is_ok(), "{good}");
     }
     let bad = [
-        "", ":80", "a:b", "a:123456", "a b", "a@b", "a/b", "a,b", "[::1", "[::1]x", "[g]", "a%20b",
-        "http://a", "a:80:80", "[]", "a?b", "a#b",
+        "",
+        ":80",
+        "a:b",
+        "a:123456",
+        "a b",
+        "a@b",
+        "a/b",
+        "a,b",
+        "[::1",
+        "[::1]x",
+        "[g]",
+        "a%20b",
+        "http://a",
+        "a:80:80",
+        "[]",
+        "a?b",
+        "a#b",
+        "[::::]",
+        "[.]",
+        "[1.2.3.4]",
     ];
     for bad in bad {
         assert!(host(&parts(&[("host", bad)])).is_err(), "{bad}");
@@ -265,4 +287,29 @@ fn failures_spare_an_upstream_while_others_are_well() {
     }
     own.failed(late, true);
     assert!(!own.health.is_well());
+}
+
+/// Goal: one that can be reached and does not answer is tried ever more rarely, by one request each time, until
+/// it answers.
+/// Method: trials that fail, and one that does not.
+#[test]
+fn who_never_answers_is_tried_ever_more_rarely() {
+    let late = super::failure::Failure::Late;
+    let own = upstream(1);
+    (0..5).for_each(|_| own.failed(late, true));
+    let mut pauses = vec![own.health.pause(false).as_secs()];
+    for _ in 0..7 {
+        assert!(!own.health.is_well());
+        assert_eq!(own.health.pause(true).as_secs(), 1, "a path tells whether it is well");
+        own.health.restore("it");
+        own.failed(late, true);
+        pauses.push(own.health.pause(false).as_secs());
+    }
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 32, 32]);
+    own.health.restore("it");
+    own.health.answered();
+    (0..4).for_each(|_| own.failed(late, true));
+    assert!(own.health.is_well(), "it has the same patience as any");
+    own.failed(late, true);
+    assert_eq!((own.health.is_well(), own.health.pause(false).as_secs()), (false, 1));
 }

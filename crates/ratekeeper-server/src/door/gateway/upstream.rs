@@ -53,6 +53,8 @@ pub(super) struct Upstream {
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     pub(super) begun: Instant,
+    /// Since when an upstream is asked that can answer.
+    pub(super) asked: Instant,
     /// When all of it has to be over.
     pub(super) until: Instant,
     connect: Duration,
@@ -65,7 +67,12 @@ impl Times {
     pub(super) fn new(timeouts: &Timeouts) -> Times {
         let begun = Instant::now();
         let Timeouts { connect, first_byte, idle, total } = *timeouts;
-        Times { begun, until: begun + total, connect, first_byte, idle }
+        Times { begun, asked: begun, until: begun + total, connect, first_byte, idle }
+    }
+
+    /// The same, of which an upstream is asked now.
+    pub(super) fn asked_now(self) -> Times {
+        Times { asked: Instant::now(), ..self }
     }
 }
 
@@ -79,6 +86,8 @@ pub(super) enum Answered {
 /// A request that is under way with an upstream.
 pub(super) struct UnderWay {
     upstream: Arc<Upstream>,
+    /// Whether it is counted by this.
+    counts: bool,
     /// Its place on a connection that is shared; only kept.
     _token: Option<Arc<()>>,
 }
@@ -89,11 +98,19 @@ impl UnderWay {
         self._token = Some(token);
         self
     }
+
+    /// What follows its answer; the request counts until this is gone.
+    fn follow(&mut self) -> UnderWay {
+        let counts = std::mem::take(&mut self.counts);
+        UnderWay { upstream: Arc::clone(&self.upstream), counts, _token: None }
+    }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.upstream.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if self.counts {
+            self.upstream.in_flight.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -120,7 +137,7 @@ impl Upstream {
     /// A request is under way from now on.
     pub(super) fn enter(self: &Arc<Self>) -> UnderWay {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        UnderWay { upstream: Arc::clone(self), _token: None }
+        UnderWay { upstream: Arc::clone(self), counts: true, _token: None }
     }
 
     /// Connections that are kept for the next request, and those that are there at all.
@@ -160,12 +177,12 @@ impl Upstream {
         }
         match self.connect(times).await {
             Ok(Connected::One(link)) => {
-                let (response, link) = link.ask(request, times).await?;
+                let (response, link) = link.ask(request, times.asked_now()).await?;
                 Ok(answered(response, link, times, under_way))
             }
             Ok(Connected::Two(sender)) => {
                 two::address(&mut request, self.connector.scheme(), self.connector.authority());
-                two::ask(self.shared.set(sender), request, times, under_way).await
+                two::ask(self.shared.set(sender), request, times.asked_now(), under_way).await
             }
             Err(failure) => Err(Failed { failure, unsent: Some(request) }),
         }
@@ -195,13 +212,13 @@ fn answered(
     response: Response<()>,
     link: Box<Link>,
     times: Times,
-    under_way: UnderWay,
+    mut under_way: UnderWay,
 ) -> Answered {
     if link::is_switching(&response) {
         return Answered::Upgraded(response, link, under_way);
     }
     let source = match link.is_sending() {
-        true => Source::Apart(Apart::new(link, times.until)),
+        true => Source::Apart(Apart::new(link, times.until, under_way.follow())),
         false => Source::One(link),
     };
     Answered::Streams(response.map(|()| Streamed::new(source, times, under_way)))

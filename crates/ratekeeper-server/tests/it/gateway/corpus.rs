@@ -181,7 +181,7 @@ pub(super) const CODINGS: &[Case] = &[
         Passes(&[("/outer", "")]),
     ),
     (
-        "an underscore in the name",
+        "an underscore in the name, which does not pass",
         post!("Transfer_Encoding: chunked\r\nContent-Length: 4\r\n", "abcd"),
         Passes(&[("/outer", "abcd")]),
     ),

@@ -64,7 +64,8 @@ fn after_a_kill_others_are_asked() {
 fn nonsense_is_a_bad_gateway() {
     let long = format!("HTTP/1.1 200 OK\r\nX-A: {}\r\n\r\n", "a".repeat(1 << 20));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-A: 1\r\n".repeat(10_000));
-    let said: [(&str, &str); 11] = [
+    let gzip = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    let said: [(&str, &str); 14] = [
         ("nothing", ""),
         ("half a head", "HTTP/1.1 200 OK\r\nContent-"),
         ("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n"),
@@ -80,6 +81,9 @@ fn nonsense_is_a_bad_gateway() {
             "an agreement to nothing",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
         ),
+        ("another coding", gzip),
+        ("another coding last", &gzip.replace("gzip, chunked", "chunked, gzip")),
+        ("another coding alone", &gzip.replace("gzip, chunked", "gzip")),
         ("a field without an end", &long),
         ("fields without an end", &many),
     ];

@@ -109,6 +109,46 @@ fn the_time_in_all_is_over_before_the_first_byte() {
 /// Method: a listener whose backlog is full.
 #[test]
 fn a_connection_that_is_not_made_is_a_gateway_timeout() {
+    let full = full();
+    let urls = [format!("http://{}", full.address)];
+    let site = Site::to(&urls, "  timeouts: {connect: 300ms}\n", "", RULES);
+    let answer = site.get("/");
+    assert_eq!(answer.status(), 504, "{answer:?}");
+    assert_eq!(site.left("all"), 9);
+}
+
+/// Goal: an upstream that is asked after another could not be reached has all the time that it would have had.
+/// Method: a listener that takes nobody beside an upstream that takes a while; less time to answer than the first
+/// costs.
+#[test]
+fn time_to_answer_begins_when_an_upstream_is_asked() {
+    let full = full();
+    let slow = Upstream::acting(|_, wire| {
+        std::thread::sleep(Duration::from_millis(200));
+        wire.send(super::upstream::OK);
+        After::Keep
+    });
+    let urls = [format!("http://{}", full.address), slow.url()];
+    let times = "  timeouts: {connect: 1500ms, first_byte: 1s}\n";
+    let site = Site::to(&urls, times, "", RULES);
+    for _ in 0..2 {
+        let answer = site.get("/");
+        assert_eq!(answer.status(), 200, "{answer:?}");
+    }
+    let late = of_upstream("failures_total", &slow, ",kind=\"timeout\"");
+    assert_eq!(site.metric(&late), Some(0.0));
+    let retried = format!("ratekeeper_upstream_retries_total{{upstream=\"{}\"}}", urls[0]);
+    assert_eq!(site.metric(&retried), Some(1.0));
+}
+
+/// A listener whose backlog is full.
+struct Full {
+    address: std::net::SocketAddr,
+    /// Only kept.
+    _waiting: (TcpListener, Vec<std::net::TcpStream>),
+}
+
+fn full() -> Full {
     let listener = TcpListener::bind(free()).expect("a port is free");
     let address = listener.local_addr().expect("it has an address");
     // Connections that nobody accepts, until the system takes no more.
@@ -124,12 +164,7 @@ fn a_connection_that_is_not_made_is_a_gateway_timeout() {
         }
     });
     assert!(full.is_some() && waiting.len() < 10_000, "the backlog is full");
-    let urls = [format!("http://{address}")];
-    let site = Site::to(&urls, "  timeouts: {connect: 300ms}\n", "", RULES);
-    let answer = site.get("/");
-    assert_eq!(answer.status(), 504, "{answer:?}");
-    assert_eq!(site.left("all"), 9);
-    drop((waiting, listener));
+    Full { address, _waiting: (listener, waiting) }
 }
 
 /// Goal: a client that stops within its body does not hold its permit or the upstream.

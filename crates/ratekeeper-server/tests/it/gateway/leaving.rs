@@ -12,8 +12,11 @@ use tokio::time::Instant;
 const RULES: &str =
     "[{id: all, key: ip, limit: 1000/day}, {id: few, key: ip, limit: 4 concurrent}]";
 
-/// The promise is a tenth of a second on a machine that has time; here others may have it.
-const SOON: Duration = Duration::from_secs(3);
+/// Within which upstreams hear of it, in the middle of several tries: one alone may meet a busy machine.
+const SOON: Duration = Duration::from_millis(100);
+
+/// How often it is tried.
+const TRIES: usize = 5;
 
 /// An upstream that says this and then waits for the end of its connection; how often that came.
 fn patient(said: &'static str) -> (Upstream, Arc<AtomicUsize>) {
@@ -29,9 +32,15 @@ fn patient(said: &'static str) -> (Upstream, Arc<AtomicUsize>) {
     (upstream, left)
 }
 
-/// One client asks, says something behind it, and leaves, before the answer or within it; how long it took
-/// until the upstream knew.
+/// Clients ask, say something behind it, and leave, before the answer or within it: the upstream knows soon.
 fn leave_within(said: &'static str, behind: &str) {
+    let mut took: Vec<Duration> = (0..TRIES).map(|_| leave_once(said, behind)).collect();
+    took.sort_unstable();
+    assert!(took[TRIES / 2] < SOON, "{took:?}");
+}
+
+/// How long it takes until the upstream knows.
+fn leave_once(said: &'static str, behind: &str) -> Duration {
     let (upstream, left) = patient(said);
     let site = Site::before(&[&upstream], RULES);
     let mut wire = Wire::open(site.address);
@@ -45,11 +54,12 @@ fn leave_within(said: &'static str, behind: &str) {
     let started = Instant::now();
     drop(wire);
     assert!(poll(|| (left.load(Ordering::SeqCst) == 1).then_some(())).is_some(), "it is told");
-    assert!(!behind.is_empty() || started.elapsed() < SOON, "after {:?}", started.elapsed());
+    let took = started.elapsed();
     site.has_left("few", 4);
     site.becomes(&of_upstream("in_flight", &upstream, ""), 0.0);
     assert_eq!(site.left("all"), 999, "it stays charged");
     assert_eq!(upstream.seen().len(), 1, "and is not tried again");
+    took
 }
 
 /// Goal: a client that leaves before its answer cancels the request at the upstream.

@@ -28,6 +28,9 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Failures in a row after which an upstream is spared.
 const FAILURES_MAX: u32 = 5;
 
+/// How often the time for which one is spared is doubled: it is 32 seconds then.
+const DOUBLED_MAX: u32 = 5;
+
 /// Looks in a row at the path that fail before an upstream is not well.
 const LOOKS_MAX: u32 = 2;
 
@@ -35,6 +38,8 @@ const LOOKS_MAX: u32 = 2;
 pub(in super::super) struct Health {
     is_well: AtomicBool,
     failures: AtomicU32,
+    /// How often in a row it was spared, without an answer in between.
+    spells: AtomicU32,
     pub(in super::super) ejections: AtomicU64,
     /// Something has happened that should be looked at.
     doubt: Notify,
@@ -42,8 +47,8 @@ pub(in super::super) struct Health {
 
 impl Default for Health {
     fn default() -> Health {
-        let (failures, ejections) = (AtomicU32::new(0), AtomicU64::new(0));
-        Health { is_well: AtomicBool::new(true), failures, ejections, doubt: Notify::new() }
+        let (failures, spells, ejections, doubt) = Default::default();
+        Health { is_well: AtomicBool::new(true), failures, spells, ejections, doubt }
     }
 }
 
@@ -58,6 +63,16 @@ impl Health {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
         }
+        if self.spells.load(Ordering::Relaxed) != 0 {
+            self.spells.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// How long it is left alone. One that can be reached and does not answer looks well from here, so that
+    /// callers have to be the trial: each time half as often.
+    pub(in super::super) fn pause(&self, has_path: bool) -> Duration {
+        let spells = if has_path { 0 } else { self.spells.load(Ordering::Relaxed) };
+        EVERY * 2_u32.pow(spells.saturating_sub(1).min(DOUBLED_MAX))
     }
 
     fn eject(&self, name: &str, why: &str) {
@@ -67,7 +82,7 @@ impl Health {
         }
     }
 
-    fn restore(&self, name: &str) {
+    pub(in super::super) fn restore(&self, name: &str) {
         self.failures.store(0, Ordering::Relaxed);
         if !self.is_well.swap(true, Ordering::Relaxed) {
             tracing::info!(upstream = name, "an upstream is well again");
@@ -84,7 +99,9 @@ impl Upstream {
             return self.health.eject(&self.name, "it cannot be reached");
         }
         let failures = self.health.failures.fetch_add(1, Ordering::Relaxed) + 1;
-        if failures >= FAILURES_MAX && others {
+        let is_trial = self.health.spells.load(Ordering::Relaxed) > 0;
+        if (is_trial || failures >= FAILURES_MAX) && others {
+            self.health.spells.fetch_add(1, Ordering::Relaxed);
             return self.health.eject(&self.name, "it fails to answer");
         }
         self.health.doubt.notify_one();
@@ -157,7 +174,7 @@ pub(in super::super) async fn watch(upstream: Arc<Upstream>, path: Option<String
     loop {
         own.pool.sweep();
         if !own.health.is_well() {
-            sleep(EVERY).await;
+            sleep(own.health.pause(path.is_some())).await;
             if own.look(path).await {
                 failed = 0;
                 own.health.restore(&own.name);

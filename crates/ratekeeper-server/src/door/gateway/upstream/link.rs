@@ -39,7 +39,7 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Room for what is read at once: at first, and where a connection has much to say.
 const ROOM: usize = 8 * 1024;
-const ROOM_MAX: usize = 256 * 1024;
+const ROOM_MAX: usize = 64 * 1024;
 
 /// Names the target of a request in the form that HTTP/1.1 has; without a host it is for `authority`.
 pub(super) fn address(request: &mut Request<Outgoing>, authority: &str) {

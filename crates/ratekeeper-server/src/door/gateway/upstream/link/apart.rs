@@ -4,6 +4,7 @@
 //! the answer. Invariant: a request that its caller leaves unfinished is cut off at the upstream, too.
 
 use super::super::super::failure::Failure;
+use super::super::UnderWay;
 use super::Link;
 use super::sent::Stopped;
 use bytes::Bytes;
@@ -21,10 +22,13 @@ type Piece = Option<Result<Frame<Bytes>, Failure>>;
 pub(in super::super) struct Apart(Receiver<Piece>);
 
 impl Apart {
-    /// Lets a connection go on by itself until then.
-    pub(in super::super) fn new(link: Box<Link>, until: Instant) -> Apart {
+    /// Lets a connection go on by itself until then; its request is under way until both are over.
+    pub(in super::super) fn new(link: Box<Link>, until: Instant, under_way: UnderWay) -> Apart {
         let (pieces, taken) = mpsc::channel(1);
-        tokio::spawn(timeout_at(until, run(link, pieces)));
+        tokio::spawn(async move {
+            let _ = timeout_at(until, run(link, pieces)).await;
+            drop(under_way);
+        });
         Apart(taken)
     }
 
