@@ -9,25 +9,29 @@ pub(super) const SECOND: u64 = 1_000_000;
 /// The largest integer of a structured field.
 const INTEGER_MAX: u64 = 999_999_999_999_999;
 
-/// Digits of the largest integer.
-const DIGITS_MAX: usize = 15;
+/// Pairs of digits of the largest integer.
+const PAIRS_MAX: usize = 8;
+
+/// All pairs of digits, one after the other: an answer has five numbers, and most of ten digits.
+const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839\
+                     40414243444546474849505152535455565758596061626364656667686970717273747576777879\
+                     8081828384858687888990919293949596979899";
 
 /// Writes a number; one that is too large as the largest.
-#[inline]
 pub(super) fn number(text: &mut String, value: u64) {
     let mut rest = value.min(INTEGER_MAX);
-    let mut digits = [b'0'; DIGITS_MAX];
-    let mut first = DIGITS_MAX;
-    loop {
+    let (mut pairs, mut first) = ([0; PAIRS_MAX], PAIRS_MAX - 1);
+    while rest >= 100 {
+        pairs[first] = (rest % 100) as usize;
+        rest /= 100;
         first -= 1;
-        digits[first] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
     }
-    // Digits are always text.
-    text.push_str(std::str::from_utf8(&digits[first..]).unwrap_or("0"));
+    // A zero in front is left out.
+    let rest = rest as usize;
+    text.push_str(&PAIRS[2 * rest + usize::from(rest < 10)..2 * rest + 2]);
+    for pair in &pairs[first + 1..] {
+        text.push_str(&PAIRS[2 * pair..2 * pair + 2]);
+    }
 }
 
 /// Writes a name as a string in quotes. What a string cannot hold becomes a question mark.

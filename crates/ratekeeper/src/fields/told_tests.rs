@@ -103,8 +103,8 @@ fn names_are_quoted() {
     assert_eq!(text, r#""???z""#);
 }
 
-/// Goal: integers have at most 15 digits.
-/// Method: the largest that fits, and one more.
+/// Goal: integers are written as they are, with at most 15 digits.
+/// Method: all small ones, those around each power of ten, the largest that fits, and one more.
 #[test]
 fn numbers_are_cut_to_fifteen_digits() {
     let write = |value| {
@@ -112,7 +112,11 @@ fn numbers_are_cut_to_fifteen_digits() {
         text::number(&mut text, value);
         text
     };
-    for value in [0, 9, 10, 99, 100, 999_999_999_999_999] {
+    let around = |power| {
+        let ten = 10_u64.pow(power);
+        [ten - 1, ten, ten + 1, ten * 9 / 7]
+    };
+    for value in (0..12_345).chain((1..15).flat_map(around)).chain([999_999_999_999_999]) {
         assert_eq!(write(value), value.to_string());
     }
     assert_eq!(write(1_000_000_000_000_000), "999999999999999");

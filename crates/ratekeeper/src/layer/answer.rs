@@ -101,7 +101,9 @@ where
                     };
                     let Called { mut service, mut request, said } = called;
                     let seen = Seen::new(&request);
-                    let id = said.and_then(|said| setup.tell(&seen, &said, &admission));
+                    // The same request was asked about, so it can be read.
+                    let id = said
+                        .and_then(|said| setup.tell(&seen, &said.request(&seen).ok()?, &admission));
                     match admission.is_refused() {
                         true => {
                             let refused = refuse::refused(setup, &seen, &admission, id.as_deref());

@@ -106,7 +106,7 @@ pub(super) struct Said {
 
 impl Said {
     /// The request as rules see it.
-    fn request<'a>(&'a self, seen: &Seen<'a>) -> Result<Request<'a>, Rejected> {
+    pub(super) fn request<'a>(&'a self, seen: &Seen<'a>) -> Result<Request<'a>, Rejected> {
         Ok(Request {
             method: seen.method.as_str(),
             path: seen.uri.path(),
@@ -131,22 +131,18 @@ impl Setup {
     }
 
     /// Asks the rules.
-    pub(super) fn begin(&self, seen: &Seen<'_>, said: &Said) -> Result<Begun, Rejected> {
-        let request = said.request(seen)?;
-        self.watch.look(self, &request);
-        self.limiter.begin(&request, self.given, Way::Here)
+    pub(super) fn begin(&self, request: &Request<'_>) -> Result<Begun, Rejected> {
+        self.watch.look(self, request);
+        self.limiter.begin(request, self.given, Way::Here)
     }
 
     /// Tells what was decided, if anybody wants to know; the name of the decision.
     pub(super) fn tell(
         &self,
         seen: &Seen<'_>,
-        said: &Said,
+        request: &Request<'_>,
         decisions: &Decisions,
     ) -> Option<String> {
-        let decided = self.decided.as_ref()?;
-        // The same request was asked about, so it can be read.
-        let request = said.request(seen).ok()?;
-        decided(seen, &request, decisions)
+        self.decided.as_ref().and_then(|decided| decided(seen, request, decisions))
     }
 }

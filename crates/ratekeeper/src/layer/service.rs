@@ -44,22 +44,23 @@ where
         let setup = Arc::clone(&self.setup);
         let seen = Seen::new(&request);
         let said = setup.said(&seen);
-        match setup.begin(&seen, &said) {
+        let asked = said.request(&seen);
+        match asked.and_then(|asked| Ok((setup.begin(&asked)?, asked))) {
             Err(rejected) => {
                 let refused = refuse::rejected(&seen, &rejected);
                 setup.watch.rejected(&setup, &rejected);
                 Answer::refused(refused)
             }
-            Ok(Begun::Done(admission)) if admission.is_refused() => {
-                let id = setup.tell(&seen, &said, &admission);
+            Ok((Begun::Done(admission), asked)) if admission.is_refused() => {
+                let id = setup.tell(&seen, &asked, &admission);
                 Answer::refused(refuse::refused(&setup, &seen, &admission, id.as_deref()))
             }
-            Ok(Begun::Done(admission)) => {
-                setup.tell(&seen, &said, &admission);
+            Ok((Begun::Done(admission), asked)) => {
+                setup.tell(&seen, &asked, &admission);
                 setup.watch.mark(&setup, &mut request);
                 Answer::passes(self.inner.call(request), admission, setup)
             }
-            Ok(Begun::Later(later)) => {
+            Ok((Begun::Later(later), _)) => {
                 // The one that is ready is called later; its clone takes its place here.
                 let clone = self.inner.clone();
                 let ready = mem::replace(&mut self.inner, clone);

@@ -16,6 +16,13 @@ const LABEL_MAX: usize = 63;
 /// A host in lower case, without port and dot at the end. Addresses of IPv6 are in brackets and in
 /// their shortest spelling. What is no host at all comes out in lower case, and matches no pattern.
 pub fn canonical_host(host: &str) -> Cow<'_, str> {
+    // Most are in this form already.
+    let is_plain = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
+    };
+    if host.bytes().all(is_plain) && !host.ends_with('.') {
+        return Cow::Borrowed(host);
+    }
     let host = host.trim_end_matches('.');
     let bare = without_port(host).trim_end_matches('.');
     let inner = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(bare);
