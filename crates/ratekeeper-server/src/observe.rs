@@ -29,6 +29,8 @@ use ratekeeper::{Decision, Limiter, StoreError};
 use rules::{Row, Rules};
 use sketch::Sketch;
 use std::cell::Cell;
+#[cfg(feature = "otel")]
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::StoreCounts;
@@ -76,23 +78,73 @@ struct Asked {
     door: Door,
     since: Cell<Option<Instant>>,
     #[cfg(feature = "otel")]
-    span: Option<traces::Span>,
+    span: RefCell<Option<traces::Span>>,
 }
 
 tokio::task_local! {
     static ASKED: Asked;
 }
 
+impl Asked {
+    fn new(door: Door) -> Asked {
+        Asked {
+            door,
+            since: Cell::new(Some(Instant::now())),
+            #[cfg(feature = "otel")]
+            span: RefCell::new(traces::begin(door)),
+        }
+    }
+
+    /// The same question, if it goes on elsewhere.
+    fn go_on(&self) -> Asked {
+        Asked {
+            door: self.door,
+            since: Cell::new(self.since.take()),
+            #[cfg(feature = "otel")]
+            span: RefCell::new(self.span.take()),
+        }
+    }
+}
+
 /// Asks the limiter through a door: the decision is counted as that door's, and timed from here until the
 /// limiter has decided; a turn that a request waits for is not part of it.
 pub fn through<F: Future>(door: Door, asking: F) -> impl Future<Output = F::Output> {
-    let asked = Asked {
-        door,
-        since: Cell::new(Some(Instant::now())),
-        #[cfg(feature = "otel")]
-        span: traces::begin(door),
-    };
-    ASKED.scope(asked, asking)
+    ASKED.scope(Asked::new(door), asking)
+}
+
+/// The same where most questions are decided by being asked, and what follows is no part of it; `waits` says of
+/// which that is not so.
+pub fn through_at_once<F: Future>(
+    door: Door,
+    ask: impl FnOnce() -> F,
+    waits: impl FnOnce(&F) -> bool,
+) -> Through<F> {
+    ASKED.sync_scope(Asked::new(door), || {
+        let asking = ask();
+        match waits(&asking) {
+            true => Through::Waits(ASKED.with(Asked::go_on), asking),
+            false => Through::Decided(asking),
+        }
+    })
+}
+
+/// A question that was asked through a door.
+#[allow(private_interfaces)]
+pub enum Through<F> {
+    /// The limiter has decided.
+    Decided(F),
+    /// It has still to.
+    Waits(Asked, F),
+}
+
+impl<F: Future> Through<F> {
+    /// What comes of it.
+    pub async fn answer(self) -> F::Output {
+        match self {
+            Through::Decided(asking) => asking.await,
+            Through::Waits(asked, asking) => ASKED.scope(asked, asking).await,
+        }
+    }
 }
 
 /// All that is counted. One for a server; the limiter tells it by its [`observer`](Observe::observer).
@@ -168,7 +220,7 @@ impl Observe {
     fn note(&self, row: &Arc<Row>, who: Option<u64>, decision: &Decision) {
         let asked = ASKED.try_with(|asked| {
             #[cfg(feature = "otel")]
-            if let Some(span) = &asked.span {
+            if let Some(span) = &*asked.span.borrow() {
                 span.note(row.id(), who, decision);
             }
             (asked.door, asked.since.take())

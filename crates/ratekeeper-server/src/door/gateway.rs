@@ -27,10 +27,10 @@ pub(crate) use set_up::Sites;
 use crate::app::App;
 use crate::decisions::Asked;
 use crate::life::Phase;
-use crate::observe::{Door, through};
+use crate::observe::{Door, through_at_once};
 use crate::problem::Problem;
 use crate::serve::{Answers, Arrival, Tunnels, judge};
-use axum::http::{HeaderValue, Method, StatusCode, header, request};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use forward::{Forward, Opened};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -98,24 +98,24 @@ impl Answers for Gateway {
         arrival: &Arrival,
     ) -> impl Future<Output = Response<Told>> + Send + use<> {
         let judged = judge(&mut request);
-        let (mut parts, body) = request.into_parts();
-        let mut line = self.inner.line(&parts, arrival);
+        let mut line = self.inner.line(&request, arrival);
         let routed =
-            judged.and_then(|()| self.inner.route(&mut parts, arrival, line.as_deref_mut()));
+            judged.and_then(|()| self.inner.route(&mut request, arrival, line.as_deref_mut()));
         let (inner, mut limited) = (Arc::clone(&self.inner), self.limited.clone());
         let tunnels = arrival.tunnels.clone();
+        let asked = routed.map(|route| {
+            (route, through_at_once(Door::Gateway, || limited.call(request), layer::Answer::waits))
+        });
         // In a box, since it would be moved several times before it is asked.
         Box::pin(async move {
-            let route = match routed {
-                Ok(route) => route,
+            let (route, asking) = match asked {
+                Ok(asked) => asked,
                 Err(problem) => {
                     inner.routes.none.note(problem.status());
                     return Told::problem(&problem, line);
                 }
             };
-            let request = Request::from_parts(parts, body);
-            let asking = async { limited.call(request).await };
-            let Ok(mut response) = through(Door::Gateway, asking).await;
+            let Ok(mut response) = asking.answer().await;
             inner.routes.counts(route).note(response.status());
             if tunnels.is_some() && inner.app.life.phase() >= Phase::Leaving {
                 say_goodbye(&mut response);
@@ -128,43 +128,44 @@ impl Answers for Gateway {
 
 impl Inner {
     /// The line of a request in the access log, if there is one.
-    fn line(&self, parts: &request::Parts, arrival: &Arrival) -> Option<Box<Line>> {
+    fn line<B>(&self, request: &Request<B>, arrival: &Arrival) -> Option<Box<Line>> {
         let log = self.log.as_ref()?;
         let limiter = &self.app.limiter;
-        let client = fields::client(&parts.headers, arrival.peer, limiter);
+        let client = fields::client(request.headers(), arrival.peer, limiter);
         let client = client.unwrap_or(arrival.peer);
-        Some(log.begin(parts, client, limiter))
+        Some(log.begin(request, client, limiter))
     }
 
     /// Brings a request into the form that rules and upstream see, finds its route and who sent it, and leaves
     /// that with it.
-    fn route(
+    fn route<B>(
         &self,
-        parts: &mut request::Parts,
+        request: &mut Request<B>,
         arrival: &Arrival,
         line: Option<&mut Line>,
     ) -> Result<Option<usize>, Problem> {
-        if parts.method == Method::CONNECT {
+        if request.method() == Method::CONNECT {
             let detail = "the gateway opens no tunnels; send requests for paths";
             return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail));
         }
         let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
-        head::form(parts).map_err(|detail| bad(detail.to_owned()))?;
-        let path = CanonicalPath::new(parts.uri.path()).map_err(|error| bad(error.to_string()))?;
-        let target = forward::target(&parts.uri, path.as_str())
+        head::form(request).map_err(|detail| bad(detail.to_owned()))?;
+        let path =
+            CanonicalPath::new(request.uri().path()).map_err(|error| bad(error.to_string()))?;
+        let target = forward::target(request.uri(), path.as_str())
             .map_err(|_| bad("the target is none; send a path and perhaps a query".into()))?;
-        head::host(parts)?;
+        head::host(request)?;
         let route = self.routes.find(&path);
         let auth = route.and_then(|number| self.routes.all.get(number)).map(|route| route.auth);
         let mut routed =
             Routed { route, arrival: arrival.clone(), verified: None, rejected: None, entry: None };
         if auth.is_some_and(|auth| auth != Auth::None) {
-            let request = ratekeeper::Request {
+            let asked = ratekeeper::Request {
                 peer: Some(arrival.peer),
-                headers: &parts.headers,
-                ..ratekeeper::Request::new(parts.method.as_str(), path.as_str())
+                headers: request.headers(),
+                ..ratekeeper::Request::new(request.method().as_str(), path.as_str())
             };
-            match self.app.limiter.identify(&request) {
+            match self.app.limiter.identify(&asked) {
                 Ok(verified) => routed.verified = verified,
                 Err(rejected) => routed.rejected = Some(rejected),
             }
@@ -175,9 +176,9 @@ impl Inner {
             routed.entry = Some(Arc::clone(&line.entry));
         }
         if let Some(target) = target {
-            parts.uri = target;
+            *request.uri_mut() = target;
         }
-        parts.extensions.insert(routed);
+        request.extensions_mut().insert(routed);
         Ok(route)
     }
 

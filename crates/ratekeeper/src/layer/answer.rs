@@ -32,7 +32,8 @@ pin_project! {
     #[project = Projected]
     enum Stage<S, A, F> {
         Refused { response: Option<Response<Bytes>> },
-        Waits { waits: Waits, called: Option<Called<S, A>> },
+        // In a box, since it is large, and most requests do not wait.
+        Waits { waits: Waits, called: Option<Box<Called<S, A>>> },
         Passes { #[pin] inner: F, admission: Option<Admission> },
     }
 }
@@ -60,8 +61,13 @@ impl<S: Service<Request<A>>, A> Answer<S, A> {
     }
 
     pub(super) fn later(later: Later, called: Called<S, A>, setup: Arc<Setup>) -> Answer<S, A> {
-        let (waits, called) = (later.run(), Some(called));
+        let (waits, called) = (later.run(), Some(Box::new(called)));
         Answer { stage: Stage::Waits { waits, called }, setup: Some(setup) }
+    }
+
+    /// Whether the rules have still to decide.
+    pub fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Waits { .. })
     }
 }
 
@@ -99,7 +105,7 @@ where
                     let (Some(called), Some(setup)) = (called.take(), this.setup.as_ref()) else {
                         return Poll::Pending;
                     };
-                    let Called { mut service, mut request, said } = called;
+                    let Called { mut service, mut request, said } = *called;
                     let seen = Seen::new(&request);
                     // The same request was asked about, so it can be read.
                     let id = said

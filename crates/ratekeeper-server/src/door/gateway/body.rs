@@ -35,7 +35,6 @@ pub(super) struct Fate(Option<Arc<Marks>>);
 #[derive(Default)]
 struct Marks {
     pieces: AtomicU64,
-    done: AtomicBool,
     slow: AtomicBool,
     broken: AtomicBool,
 }
@@ -55,11 +54,6 @@ impl Outgoing {
 }
 
 impl Fate {
-    /// Whether all of it has been passed on.
-    pub(super) fn is_done(&self) -> bool {
-        self.0.as_ref().is_none_or(|marks| marks.done.load(Ordering::Relaxed))
-    }
-
     /// Waits for an answer, which has to begin in time after the request, or the last piece of it.
     pub(super) async fn watch<T>(
         &self,
@@ -125,7 +119,6 @@ impl Body for Outgoing {
         }
         self.fate.mark(|marks| {
             marks.pieces.fetch_add(1, Ordering::Relaxed);
-            marks.done.fetch_or(is_end, Ordering::Relaxed);
             let broken = matches!(frame, Some(Err(_)));
             marks.broken.fetch_or(broken, Ordering::Relaxed);
         });

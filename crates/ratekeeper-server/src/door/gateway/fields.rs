@@ -9,7 +9,8 @@ use crate::serve::Arrival;
 use axum::http::header::{
     CONNECTION, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, UPGRADE, VIA,
 };
-use axum::http::{Version, request};
+use axum::http::{Request, Version};
+use hyper::body::Body;
 use ratekeeper::Limiter;
 use ratekeeper::identity::{Verified, is_forwarding_name};
 use std::fmt::Write;
@@ -83,12 +84,12 @@ pub(super) fn trailing(headers: &mut HeaderMap) {
 }
 
 /// The protocol that a caller wants to go on with on this connection.
-pub(super) fn upgrade(request: &request::Parts) -> Option<HeaderValue> {
-    let is_there = request.headers.contains_key(UPGRADE) && request.version == Version::HTTP_11;
-    if !is_there || !has_word(&request.headers, &CONNECTION, "upgrade") {
+pub(super) fn upgrade<B>(request: &Request<B>) -> Option<HeaderValue> {
+    let is_there = request.headers().contains_key(UPGRADE) && request.version() == Version::HTTP_11;
+    if !is_there || !has_word(request.headers(), &CONNECTION, "upgrade") {
         return None;
     }
-    let mut wanted = request.headers.get_all(UPGRADE).iter();
+    let mut wanted = request.headers().get_all(UPGRADE).iter();
     let (only, more) = (wanted.next()?, wanted.next());
     // Where HTTP goes on in another form, requests would come that no rule sees.
     let is_http = |protocol: &str| {
@@ -114,18 +115,13 @@ pub(super) fn goes_in_circles(headers: &HeaderMap) -> bool {
 
 /// Makes of a caller's fields those that its upstream gets. One that has a body to send cannot upgrade: the
 /// upstream could agree before it has read it.
-pub(super) fn outgoing(
-    request: &mut request::Parts,
-    routed: &Routed,
-    is_empty: bool,
-    limiter: &Limiter,
-) {
+pub(super) fn outgoing<B: Body>(request: &mut Request<B>, routed: &Routed, limiter: &Limiter) {
     let peer = routed.arrival.peer;
     let trusted = limiter.trusts(peer);
     let header = trusted.then(|| limiter.client_ip_header());
-    let client = trusted.then(|| client(&request.headers, peer, limiter)).flatten();
-    let upgrade = upgrade(request).filter(|_| is_empty);
-    let headers = &mut request.headers;
+    let client = trusted.then(|| client(request.headers(), peer, limiter)).flatten();
+    let upgrade = upgrade(request).filter(|_| request.body().is_end_stream());
+    let headers = request.headers_mut();
     let takes_trailers = headers.contains_key(TE) && has_word(headers, &TE, "trailers");
     let passes = |name: &str| {
         let kept = header.as_deref().is_some_and(|header| {

@@ -6,6 +6,7 @@
 
 use super::body::Outgoing;
 use super::failure::{Failed, Failure};
+use super::log::Entry;
 use super::passed::Passed;
 use super::routes::Route;
 use super::tunnel::Open;
@@ -43,39 +44,45 @@ impl Service<Request<Incoming>> for Forward {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let inner = Arc::clone(&self.0);
-        Box::pin(async move { Ok(inner.forward(request).await) })
+        let (inner, prepared) = (Arc::clone(&self.0), self.0.prepare(request));
+        Box::pin(async move {
+            let answered = match prepared {
+                Ok(prepared) => inner.ask(prepared).await,
+                Err(problem) => Err(problem),
+            };
+            Ok(answered.unwrap_or_else(|problem| Passed::problem(&problem)))
+        })
     }
 }
 
+/// A request that upstreams of a route may be asked.
+struct Prepared {
+    route: usize,
+    request: Box<Request<Outgoing>>,
+    entry: Option<Arc<Entry>>,
+}
+
 impl Inner {
-    async fn forward(&self, request: Request<Incoming>) -> Response<Passed> {
-        let (mut parts, body) = request.into_parts();
-        let Some(routed) = parts.extensions.remove::<Routed>() else {
+    /// Makes of a request what upstreams get of it.
+    fn prepare(&self, mut request: Request<Incoming>) -> Result<Prepared, Problem> {
+        let Some(routed) = request.extensions_mut().remove::<Routed>() else {
             let detail = "the gateway has lost the route of this request; tell whoever runs it";
-            return Passed::problem(&Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail));
+            return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail));
         };
-        let route = match self.admits(&routed) {
-            Ok(route) => route,
-            Err(problem) => return Passed::problem(&problem),
-        };
-        if fields::goes_in_circles(&parts.headers) {
+        let route = self.admits(&routed)?;
+        if fields::goes_in_circles(request.headers()) {
             let detail = "the request has passed too many gateways; it may go in circles";
-            return Passed::problem(&Problem::new(StatusCode::LOOP_DETECTED, detail));
+            return Err(Problem::new(StatusCode::LOOP_DETECTED, detail));
         }
-        let body = Outgoing::new(body, &routed.arrival);
-        fields::outgoing(&mut parts, &routed, body.fate().is_done(), &self.app.limiter);
-        let request = Box::new(Request::from_parts(parts, body));
-        match ask(route, request, &routed).await {
-            Ok(response) => response,
-            Err(problem) => Passed::problem(&problem),
-        }
+        fields::outgoing(&mut request, &routed, &self.app.limiter);
+        let request = Box::new(request.map(|body| Outgoing::new(body, &routed.arrival)));
+        Ok(Prepared { route, request, entry: routed.entry })
     }
 
     /// The route, if there is one, and the caller may take it.
-    fn admits(&self, routed: &Routed) -> Result<&Route, Problem> {
-        let route = routed.route.and_then(|number| self.routes.all.get(number));
-        let Some(route) = route else {
+    fn admits(&self, routed: &Routed) -> Result<usize, Problem> {
+        let own = |number: usize| Some((number, self.routes.all.get(number)?));
+        let Some((number, route)) = routed.route.and_then(own) else {
             let detail = "no route is for this path; see that it is spelt right";
             return Err(Problem::new(StatusCode::NOT_FOUND, detail));
         };
@@ -86,61 +93,59 @@ impl Inner {
             let detail = "this path needs an API key or a token that is valid; send one";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         }
-        Ok(route)
+        Ok(number)
     }
-}
 
-/// Asks upstreams of the route until one answers, or none may be asked any more.
-async fn ask(
-    route: &Route,
-    mut request: Box<Request<Outgoing>>,
-    routed: &Routed,
-) -> Result<Response<Passed>, Problem> {
-    route.budget.earn();
-    let mut times = Times::new(&route.timeouts);
-    let again = request.method().is_idempotent();
-    let wants_upgrade = request.headers().contains_key(header::UPGRADE);
-    let mut tried = Vec::new();
-    loop {
-        let Some(upstream) = route.choose(&tried) else {
-            let detail = "no server behind is well; try again later";
-            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
-        };
-        let answered = upstream.ask(request, times).await;
-        let failed = match answered {
-            Ok(Answered::Streams(mut response)) => {
-                noted(route, routed, &upstream, times.begun);
-                fields::incoming(response.headers_mut());
-                *response.version_mut() = Version::HTTP_11;
-                return Ok(response.map(Passed::Streams));
+    /// Asks upstreams of the route until one answers, or none may be asked any more.
+    async fn ask(&self, prepared: Prepared) -> Result<Response<Passed>, Problem> {
+        let Prepared { route, mut request, entry } = prepared;
+        let route = &self.routes.all[route];
+        route.budget.earn();
+        let mut times = Times::new(&route.timeouts);
+        let again = request.method().is_idempotent();
+        let wants_upgrade = request.headers().contains_key(header::UPGRADE);
+        let mut tried = Vec::new();
+        loop {
+            let Some(upstream) = route.choose(&tried) else {
+                let detail = "no server behind is well; try again later";
+                return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
+            };
+            let answered = upstream.ask(request, times).await;
+            let failed = match answered {
+                Ok(Answered::Streams(mut response)) => {
+                    noted(route, entry.as_deref(), &upstream, times.begun);
+                    fields::incoming(response.headers_mut());
+                    *response.version_mut() = Version::HTTP_11;
+                    return Ok(response.map(Passed::Streams));
+                }
+                Ok(Answered::Upgraded(response, link, under_way)) if wants_upgrade => {
+                    noted(route, entry.as_deref(), &upstream, times.begun);
+                    let open = Open { link, under_way, held: None, times };
+                    return Ok(switching(response, open));
+                }
+                // It switches to what nobody has asked for.
+                Ok(Answered::Upgraded(..)) => Failed { failure: Failure::Bad, unsent: None },
+                Err(failed) => failed,
+            };
+            upstream.failed(failed.failure, route.has_other(&upstream));
+            match failed.unsent {
+                Some(unsent) if again && route.has_other(&upstream) && route.budget.take() => {
+                    upstream.retries.fetch_add(1, Ordering::Relaxed);
+                    (request, times) = (unsent, times.asked_now());
+                    tried.push(upstream);
+                }
+                _ => return Err(failed.failure.problem()),
             }
-            Ok(Answered::Upgraded(response, link, under_way)) if wants_upgrade => {
-                noted(route, routed, &upstream, times.begun);
-                let open = Open { link, under_way, held: None, times };
-                return Ok(switching(response, open));
-            }
-            // It switches to what nobody has asked for.
-            Ok(Answered::Upgraded(..)) => Failed { failure: Failure::Bad, unsent: None },
-            Err(failed) => failed,
-        };
-        upstream.failed(failed.failure, route.has_other(&upstream));
-        match failed.unsent {
-            Some(unsent) if again && route.has_other(&upstream) && route.budget.take() => {
-                upstream.retries.fetch_add(1, Ordering::Relaxed);
-                (request, times) = (unsent, times.asked_now());
-                tried.push(upstream);
-            }
-            _ => return Err(failed.failure.problem()),
         }
     }
 }
 
 /// Notes an answer.
-fn noted(route: &Route, routed: &Routed, upstream: &Upstream, begun: Instant) {
+fn noted(route: &Route, entry: Option<&Entry>, upstream: &Upstream, begun: Instant) {
     upstream.health.answered();
     let took = begun.elapsed();
     route.counts.seconds.record(took);
-    if let Some(entry) = &routed.entry {
+    if let Some(entry) = entry {
         entry.answered(&upstream.name, took);
     }
 }

@@ -3,18 +3,18 @@
 //! Invariant: who is asked for, and where the body ends, are the same for us and for whatever server is behind.
 
 use crate::problem::Problem;
-use axum::http::{HeaderValue, Method, StatusCode, header, request};
+use axum::http::{HeaderValue, Method, Request, StatusCode, header};
 use std::net::Ipv6Addr;
 
 /// Whether a request is in a form that we and the upstream read alike.
-pub(super) fn form(parts: &request::Parts) -> Result<(), &'static str> {
-    if parts.uri.path() == "*" && parts.method != Method::OPTIONS {
+pub(super) fn form<B>(request: &Request<B>) -> Result<(), &'static str> {
+    if request.uri().path() == "*" && request.method() != Method::OPTIONS {
         return Err("the target `*` is for `OPTIONS` alone; send a path");
     }
-    if parts.uri.scheme_str().is_some_and(|scheme| !matches!(scheme, "http" | "https")) {
+    if request.uri().scheme_str().is_some_and(|scheme| !matches!(scheme, "http" | "https")) {
         return Err("the target is not of HTTP; send a path");
     }
-    let mut codings = parts.headers.get_all(header::TRANSFER_ENCODING).iter();
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     if codings.next().is_some_and(|coding| !plain(coding)) || codings.next().is_some() {
         return Err("`Transfer-Encoding` is not `chunked` alone; send the body in no other coding");
@@ -23,8 +23,8 @@ pub(super) fn form(parts: &request::Parts) -> Result<(), &'static str> {
 }
 
 /// Whether the host is one: a name or an address, and perhaps a port.
-pub(super) fn host(parts: &request::Parts) -> Result<(), Problem> {
-    let Some(host) = parts.headers.get(header::HOST).map(HeaderValue::as_bytes) else {
+pub(super) fn host<B>(request: &Request<B>) -> Result<(), Problem> {
+    let Some(host) = request.headers().get(header::HOST).map(HeaderValue::as_bytes) else {
         return Ok(());
     };
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);

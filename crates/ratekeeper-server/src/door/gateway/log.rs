@@ -5,7 +5,7 @@
 
 use crate::observe::logs::{Format, Lines, Writer, plain};
 use crate::reload::{moment, of_logs};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header, request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Version, header};
 use ratekeeper::rule::file::AccessLog;
 use ratekeeper::{Decisions, Limiter};
 use serde::Serialize;
@@ -37,23 +37,23 @@ impl Log {
     }
 
     /// The line of a request that has come; it is written when it is dropped.
-    pub(super) fn begin(
+    pub(super) fn begin<B>(
         &self,
-        request: &request::Parts,
+        request: &Request<B>,
         client: IpAddr,
         limiter: &Limiter,
     ) -> Box<Line> {
-        let headers = &request.headers;
+        let headers = request.headers();
         Box::new(Line {
             form: self.form,
             lines: self.writer.lines(),
             at: limiter.now(),
             begun: Instant::now(),
             client,
-            method: plain(request.method.as_str()),
+            method: plain(request.method().as_str()),
             host: value(headers, &header::HOST),
-            path: plain(request.uri.path()),
-            protocol: protocol(request.version),
+            path: plain(request.uri().path()),
+            protocol: protocol(request.version()),
             agent: value(headers, &header::USER_AGENT),
             referer: value(headers, &header::REFERER).map(|url| without_secrets(&url)),
             route: None,

@@ -15,7 +15,8 @@ use std::task::{Context, Poll};
 
 /// A body from behind the limits: an upstream's, or a text of our own.
 pub(super) enum Passed {
-    Streams(Streamed),
+    /// In a box, since answers are moved often.
+    Streams(Box<Streamed>),
     Text(Option<Bytes>),
 }
 
@@ -55,7 +56,7 @@ impl Body for Passed {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match self.get_mut() {
-            Passed::Streams(body) => Pin::new(body).poll_frame(context),
+            Passed::Streams(body) => Pin::new(&mut **body).poll_frame(context),
             Passed::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         }
     }

@@ -78,7 +78,7 @@ impl Times {
 
 /// The answer to a request, or the connection that it has become.
 pub(super) enum Answered {
-    Streams(Response<Streamed>),
+    Streams(Response<Box<Streamed>>),
     /// After 101: the answer, and the connection with what was read of it.
     Upgraded(Response<()>, Box<Link>, UnderWay),
 }

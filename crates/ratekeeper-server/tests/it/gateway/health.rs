@@ -42,7 +42,7 @@ fn who_refuses_is_left_out_until_it_is_back() {
 }
 
 /// Goal: with no upstream left the answer is 503, at once, and nothing waits.
-/// Method: an address where nobody listens; many requests within a bound.
+/// Method: addresses where nobody listens; the usual request of many is answered in milliseconds.
 #[test]
 fn with_all_down_the_answer_comes_at_once() {
     let urls: Vec<String> = nobodies(2).iter().map(|own| format!("http://{own}")).collect();
@@ -50,14 +50,17 @@ fn with_all_down_the_answer_comes_at_once() {
     // The first ones find out.
     let found = poll(|| (site.get("/").status() == 503).then_some(()));
     assert!(found.is_some(), "nobody is left");
-    let started = Instant::now();
-    for _ in 0..100 {
-        let answer = site.get("/");
-        assert_eq!(answer.status(), 503);
-        assert_eq!(answer.field("content-type"), Some("application/problem+json"));
-    }
-    // Each is answered in milliseconds; the machine may be busy.
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let mut took: Vec<Duration> = (0..101)
+        .map(|_| {
+            let started = Instant::now();
+            let answer = site.get("/");
+            assert_eq!(answer.status(), 503);
+            assert_eq!(answer.field("content-type"), Some("application/problem+json"));
+            started.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    assert!(took[50] <= Duration::from_millis(5), "{:?}", took[50]);
     assert!(site.left("all") < 900, "they are counted");
 }
 

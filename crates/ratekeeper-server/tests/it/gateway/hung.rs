@@ -124,8 +124,8 @@ fn a_connection_that_is_not_made_is_a_gateway_timeout() {
 fn time_to_answer_begins_when_an_upstream_is_asked() {
     let full = full();
     let slow = Upstream::acting(|_, wire| {
-        std::thread::sleep(Duration::from_millis(200));
-        wire.send(super::upstream::OK);
+        thread::sleep(Duration::from_millis(200));
+        wire.send(OK);
         After::Keep
     });
     let urls = [format!("http://{}", full.address), slow.url()];

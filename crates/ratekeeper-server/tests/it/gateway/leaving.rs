@@ -141,25 +141,40 @@ fn half_a_request_is_never_a_whole_one() {
 }
 
 /// Goal: nothing is left behind by clients that come and go.
-/// Method: two hundred that leave, four at a time; then permits, gauges and connections.
+/// Method: thousands that leave, four at a time, every other one within a body; then permits, gauges and
+/// connections.
 #[test]
 fn many_that_leave_leave_nothing_behind() {
-    let (upstream, left) = patient("");
-    let site = Site::before(&[&upstream], RULES);
-    for round in 1..=50 {
-        let wires: Vec<Wire> = (0..4)
-            .map(|_| {
+    const ROUNDS: usize = 500;
+    let counts = Arc::<(AtomicUsize, AtomicUsize)>::default();
+    let ours = counts.clone();
+    let upstream = Upstream::raw(super::upstream::free(), move |wire, _, _| {
+        if wire.head().is_ok() {
+            ours.0.fetch_add(1, Ordering::SeqCst);
+            ours.1.fetch_add(usize::from(wire.ends()), Ordering::SeqCst);
+        }
+    });
+    let rules = RULES.replace("1000/day", "10000/day");
+    let site = Site::before(&[&upstream], &rules);
+    let half = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
+    for round in 1..=ROUNDS {
+        let wires: Vec<Wire> = [get("/", ""), half.to_owned(), get("/", ""), half.to_owned()]
+            .into_iter()
+            .map(|request| {
                 let mut wire = Wire::open(site.address);
-                wire.send(get("/", ""));
+                wire.send(request);
                 wire
             })
             .collect();
-        assert!(poll(|| (upstream.seen().len() == 4 * round).then_some(())).is_some(), "{round}");
+        let all_came = || (counts.0.load(Ordering::SeqCst) == 4 * round).then_some(());
+        assert!(poll(all_came).is_some(), "{round}");
         drop(wires);
         site.has_left("few", 4);
     }
-    assert!(poll(|| (left.load(Ordering::SeqCst) == 200).then_some(())).is_some(), "all are told");
+    let all_left = || (counts.1.load(Ordering::SeqCst) == 4 * ROUNDS).then_some(());
+    assert!(poll(all_left).is_some(), "all are told");
     site.becomes(&of_upstream("in_flight", &upstream, ""), 0.0);
+    site.becomes(&of_upstream("connections", &upstream, ",state=\"busy\""), 0.0);
     assert!(poll(|| (upstream.open() == 0).then_some(())).is_some());
-    assert_eq!(site.left("all"), 800);
+    assert_eq!(site.left("all"), 10_000 - 4 * ROUNDS as u64);
 }

@@ -68,10 +68,11 @@ impl Source {
 }
 
 impl Streamed {
-    pub(super) fn new(source: Source, times: Times, under_way: UnderWay) -> Streamed {
+    pub(super) fn new(source: Source, times: Times, under_way: UnderWay) -> Box<Streamed> {
         let Times { idle, until, .. } = times;
         let (quiet, alarm) = (None, Alarm::default());
-        let mut own = Streamed { source, under_way: Some(under_way), idle, until, quiet, alarm };
+        let under_way = Some(under_way);
+        let mut own = Box::new(Streamed { source, under_way, idle, until, quiet, alarm });
         if own.source.is_over() {
             own.finish();
         }
