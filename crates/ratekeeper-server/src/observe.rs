@@ -122,7 +122,7 @@ pub fn through_at_once<F: Future>(
     ASKED.sync_scope(Asked::new(door), || {
         let asking = ask();
         match waits(&asking) {
-            true => Through::Waits(ASKED.with(Asked::go_on), asking),
+            true => Through::Waits(Box::new(ASKED.with(Asked::go_on)), asking),
             false => Through::Decided(asking),
         }
     })
@@ -134,7 +134,7 @@ pub enum Through<F> {
     /// The limiter has decided.
     Decided(F),
     /// It has still to.
-    Waits(Asked, F),
+    Waits(Box<Asked>, F),
 }
 
 impl<F: Future> Through<F> {
@@ -142,7 +142,7 @@ impl<F: Future> Through<F> {
     pub async fn answer(self) -> F::Output {
         match self {
             Through::Decided(asking) => asking.await,
-            Through::Waits(asked, asking) => ASKED.scope(asked, asking).await,
+            Through::Waits(asked, asking) => ASKED.scope(*asked, asking).await,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::site::{Site, of_upstream};
 use super::upstream::{OK, Upstream, free};
 use crate::program::poll;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 const RULES: &str =
@@ -18,17 +18,17 @@ const BEGUN: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\no
 const ROUNDS: usize = 30;
 
 /// An upstream that reads some of a body, waits for a word, says this, and tells how the request ended.
-fn hasty(said: &'static str) -> (Upstream, Sender<()>, Receiver<Result<Message, Fault>>) {
-    let ((go, gone), (tell, told)) = (channel::<()>(), channel());
+fn hasty(said: &'static str) -> (Upstream, SyncSender<()>, Receiver<Result<Message, Fault>>) {
+    let ((go, gone), (tell, told)) = (sync_channel::<()>(1), sync_channel(1));
     let (gone, tell) = (Mutex::new(gone), Mutex::new(tell));
     let upstream = Upstream::raw(free(), move |wire, _, _| {
         let Ok(mut request) = wire.head() else { return };
-        if gone.lock().unwrap().recv_timeout(Duration::from_secs(20)).is_err() {
+        if gone.lock().expect("nobody panics").recv_timeout(Duration::from_secs(20)).is_err() {
             return;
         }
         wire.send(said);
         let ended = wire.framed(&mut request).map(|_| request);
-        let _ = tell.lock().unwrap().send(ended);
+        let _ = tell.lock().expect("nobody panics").send(ended);
     });
     (upstream, go, told)
 }

@@ -2,13 +2,15 @@
 //!
 //! It is driven by whoever has asked: the task that waits for an answer also sends the request and reads the
 //! answer, and is woken once for all of it. Invariants: while nobody has asked, nobody drives it; it is looked
-//! at before it is used again. A request of which no byte was written can be sent elsewhere.
+//! at before it is used again. A request of which no byte was written, or taken of its body, can be sent
+//! elsewhere.
 
 mod apart;
 mod chunks;
 mod head;
 mod outbox;
-mod sent;
+mod reads;
+mod sends;
 
 pub(super) use apart::Apart;
 
@@ -18,28 +20,21 @@ use super::super::failure::{Failed, Failure};
 use super::Times;
 use super::pool::Taken;
 use crate::socket::Socket;
-use axum::http::header::{HOST, HeaderMap};
-use axum::http::{HeaderValue, Method, StatusCode, Uri, Version};
+use axum::http::header::HOST;
+use axum::http::{HeaderValue, StatusCode, Uri, Version};
 use bytes::{Bytes, BytesMut};
-use chunks::Piece;
-use head::{Answer, Bad, Ends};
-use hyper::body::{Body, Frame, SizeHint};
+use head::Ends;
+use hyper::body::SizeHint;
 use hyper::{Request, Response};
 use outbox::Outbox;
-use sent::{Sent, Stopped};
+use sends::{Sent, Stopped};
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker, ready};
-use std::{io, mem};
-use tokio::io::AsyncReadExt;
+use std::mem;
+use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 
-/// Most bytes of an answer's head.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
-
-/// Room for what is read at once: at first, and where a connection has much to say.
+/// Room for what is read at once, at first.
 const ROOM: usize = 8 * 1024;
-const ROOM_MAX: usize = 64 * 1024;
 
 /// Names the target of a request in the form that HTTP/1.1 has; without a host it is for `authority`.
 pub(super) fn address(request: &mut Request<Outgoing>, authority: &str) {
@@ -67,6 +62,8 @@ pub(in super::super) struct Link {
     /// The request, until all of it was sent or it was answered.
     request: Option<Box<Request<Outgoing>>>,
     sent: Sent,
+    /// Whether nothing was taken of its body.
+    is_untouched: bool,
     ends: Ends,
     /// Whether another request can follow the answer.
     lasts: bool,
@@ -88,6 +85,7 @@ impl Link {
             out: Outbox::default(),
             request: None,
             sent: Sent::Nothing,
+            is_untouched: true,
             ends: Ends::After(0),
             lasts: true,
             kept: Instant::now(),
@@ -166,102 +164,11 @@ impl Link {
                 Ok((response, self))
             }
             Err(failure) => {
-                let unsent = self.request.take().filter(|_| !self.out.has_written);
+                let is_whole = self.is_untouched && !self.out.has_written;
+                let unsent = self.request.take().filter(|_| is_whole);
                 Err(Failed { failure, unsent })
             }
         }
-    }
-
-    /// Begins with a request.
-    fn begin(&mut self, request: Box<Request<Outgoing>>) {
-        self.out.has_written = false;
-        self.sent = head::write(&request, &mut self.out.buffer);
-        self.request = Some(request);
-    }
-
-    /// Sends no more; what was begun cannot be followed by another request.
-    fn stop_sending(&mut self) {
-        self.out.clear();
-        (self.sent, self.lasts) = (Sent::Nothing, false);
-    }
-
-    /// Sends what there is of the request.
-    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Stopped>> {
-        loop {
-            let written = ready!(self.out.poll_write(&mut self.socket, context));
-            written.map_err(|_| Stopped::ByUpstream)?;
-            let body = self.request.as_mut().filter(|_| self.sent != Sent::Nothing);
-            let Some(body) = body.map(|request| request.body_mut()) else {
-                return Poll::Ready(Ok(()));
-            };
-            match ready!(Pin::new(body).poll_frame(context)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => self.sent = self.sent.put(data, &mut self.out)?,
-                    Err(frame) => {
-                        let trailers = frame.into_trailers().unwrap_or_default();
-                        self.sent = self.sent.end(&trailers, &mut self.out)?;
-                    }
-                },
-                Some(Err(_)) => return Poll::Ready(Err(Stopped::ByCaller)),
-                None => self.sent = self.sent.end(&HeaderMap::new(), &mut self.out)?,
-            }
-        }
-    }
-
-    /// Reads until there is an answer, of which only the body is missing. What comes before it (103 and its
-    /// like) is passed over.
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Result<Response<()>, Failure>> {
-        let method = self.request.as_ref().map_or(Method::GET, |request| request.method().clone());
-        loop {
-            let answer = head::read(&mut self.read, &method).map_err(|Bad| Failure::Bad)?;
-            if let Some(Answer { response, ends, lasts }) = answer {
-                (self.ends, self.lasts) = (ends, self.lasts && lasts);
-                if !response.status().is_informational() || is_switching(&response) {
-                    return Poll::Ready(Ok(response));
-                }
-            } else if self.read.len() >= HEAD_BYTES_MAX {
-                return Poll::Ready(Err(Failure::Bad));
-            } else if ready!(self.poll_fill(context)).map_or(0, |count| count) == 0 {
-                return Poll::Ready(Err(Failure::Closed));
-            }
-        }
-    }
-
-    /// The next piece of the answer; none behind its end.
-    pub(super) fn poll_piece(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
-        loop {
-            match self.ends.next(&mut self.read) {
-                Err(Bad) => return Poll::Ready(Some(Err(Failure::Bad))),
-                Ok(Piece::End) => return Poll::Ready(None),
-                Ok(Piece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
-                Ok(Piece::Trailers(trailers)) => {
-                    return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
-                }
-                Ok(Piece::More) => {}
-            }
-            match ready!(self.poll_fill(context)) {
-                Ok(0) if self.ends == Ends::Close => self.ends = Ends::After(0),
-                Ok(0) | Err(_) => return Poll::Ready(Some(Err(Failure::Closed))),
-                Ok(_) => {}
-            }
-        }
-    }
-
-    /// Reads what there is.
-    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let mut spare = self.read.capacity() - self.read.len();
-        if spare < self.room / 2 {
-            self.read.reserve(self.room);
-            spare = self.read.capacity() - self.read.len();
-        }
-        let count = ready!(pin!(self.socket.read_buf(&mut self.read)).poll(context))?;
-        if count == spare {
-            self.room = (2 * self.room).min(ROOM_MAX);
-        }
-        Poll::Ready(Ok(count))
     }
 
     /// The connection itself, once it speaks HTTP no more, and what was read of it already.

@@ -6,7 +6,7 @@
 use super::super::super::failure::Failure;
 use super::super::UnderWay;
 use super::Link;
-use super::sent::Stopped;
+use super::sends::Stopped;
 use bytes::Bytes;
 use hyper::body::Frame;
 use std::future::poll_fn;

@@ -3,7 +3,7 @@
 //! Invariant: where the body of an answer ends is read in one way, or the answer is none (RFC 9112, 6.3).
 
 use super::chunks::{Chunks, Piece};
-use super::sent::Sent;
+use super::sends::Sent;
 use axum::http::header::{
     CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
 };

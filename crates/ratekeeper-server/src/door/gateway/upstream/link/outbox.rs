@@ -32,12 +32,17 @@ impl Outbox {
         self.buffer.is_empty() && self.piece.is_empty() && self.tail.is_empty() && !self.lingers
     }
 
+    /// Whether another piece may be put in.
+    pub(super) fn has_room(&self) -> bool {
+        self.piece.is_empty() && self.tail.is_empty() && self.buffer.len() <= COPIED_MAX
+    }
+
     /// Forgets what has not left.
     pub(super) fn clear(&mut self) {
         *self = Outbox { has_written: self.has_written, ..Outbox::default() };
     }
 
-    /// Puts in a piece, with `after` behind it; only when what was before it has left.
+    /// Puts in a piece, with `after` behind it; only where there is room.
     pub(super) fn put(&mut self, piece: Bytes, after: &'static [u8]) {
         if piece.len() <= COPIED_MAX {
             self.buffer.put_slice(&piece);

@@ -1,3 +1,5 @@
+//! Bodies in chunks: whole, cut anywhere, and broken.
+
 use super::super::head::Bad;
 use super::{Chunks, LINE_MAX, Piece, TRAILERS_MAX};
 use bytes::BytesMut;

@@ -1,5 +1,7 @@
+//! Heads of requests and answers, whole, cut anywhere, and broken.
+
 use super::super::chunks::Chunks;
-use super::super::sent::Sent;
+use super::super::sends::Sent;
 use super::{Answer, Bad, Ends, FIELDS_MAX, read, write};
 use axum::http::{Method, Request, StatusCode};
 use bytes::BytesMut;
@@ -89,7 +91,7 @@ fn an_answer_is_read_whole_or_not_at_all() {
     assert_eq!(reason.as_bytes(), b"Quite Fine");
     let fields: Vec<(&str, &[u8])> =
         response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    let one = (&*"content-length", &b"2"[..]);
+    let one = ("content-length", &b"2"[..]);
     assert_eq!(fields, [("a", &b"1"[..]), ("a", b"2"), ("empty", b""), one]);
 }
 
