@@ -3,8 +3,9 @@
 //! Most waits end long before their time. Invariant: whoever waits is woken when its time is over, and perhaps
 //! once before.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Context;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A timer for one wait after the other.
@@ -19,7 +20,8 @@ impl Alarm {
             sleep.as_mut().reset(deadline);
         }
         loop {
-            if sleep.as_mut().poll(context).is_pending() {
+            // Whoever has much to do at a time has to look at the clock all the same.
+            if pin!(unconstrained(sleep.as_mut())).poll(context).is_pending() {
                 return false;
             }
             if sleep.deadline() >= deadline {

@@ -35,6 +35,8 @@ pub(super) struct Fate(Option<Arc<Marks>>);
 #[derive(Default)]
 struct Marks {
     pieces: AtomicU64,
+    /// Whether the caller has been asked for more.
+    waits: AtomicBool,
     slow: AtomicBool,
     broken: AtomicBool,
 }
@@ -71,12 +73,21 @@ impl Fate {
             if now != pieces {
                 (pieces, since) = (now, Instant::now());
             }
-            match alarm.is_over(times.until.min(since + times.first_byte), context) {
-                true => Poll::Ready(Err(Failure::Late)),
-                false => Poll::Pending,
+            while alarm.is_over(times.until.min(since + times.first_byte), context) {
+                since = Instant::now();
+                // The caller has a time of its own.
+                if !self.waits() || since >= times.until {
+                    return Poll::Ready(Err(Failure::Late));
+                }
             }
+            Poll::Pending
         })
         .await
+    }
+
+    /// Whether it is the caller that is waited for.
+    fn waits(&self) -> bool {
+        self.0.as_ref().is_some_and(|marks| marks.waits.load(Ordering::Relaxed))
     }
 
     /// What the caller is to blame for, if anything.
@@ -104,6 +115,7 @@ impl Body for Outgoing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            self.fate.mark(|marks| marks.waits.store(true, Ordering::Relaxed));
             let pause = self.pause;
             let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(pause)));
             if alarm.as_mut().poll(context).is_pending() {
@@ -119,6 +131,7 @@ impl Body for Outgoing {
         }
         self.fate.mark(|marks| {
             marks.pieces.fetch_add(1, Ordering::Relaxed);
+            marks.waits.store(false, Ordering::Relaxed);
             let broken = matches!(frame, Some(Err(_)));
             marks.broken.fetch_or(broken, Ordering::Relaxed);
         });

@@ -142,7 +142,7 @@ impl Inner {
 
 /// Notes an answer.
 fn noted(route: &Route, entry: Option<&Entry>, upstream: &Upstream, begun: Instant) {
-    upstream.health.answered();
+    upstream.answered();
     let took = begun.elapsed();
     route.counts.seconds.record(took);
     if let Some(entry) = entry {

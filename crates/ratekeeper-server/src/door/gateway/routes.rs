@@ -1,10 +1,10 @@
 //! Routes: which path goes to which upstreams, and which of them is asked.
 //!
-//! Invariants: the first route in the file that matches is taken. An upstream that is not well is not asked, and
-//! of the others the one with the fewest requests under way. Requests that are sent on again are a small part
+//! Invariants: the first route in the file that matches is taken. An upstream that is not well is not asked, or,
+//! if it only fails to answer, as the last; of the others the one with the fewest requests under way. Requests that are sent on again are a small part
 //! of all, however many fail.
 
-use super::upstream::Upstream;
+use super::upstream::{Health, Upstream};
 use crate::observe::Histogram;
 use axum::http::StatusCode;
 use ratekeeper::request::path::CanonicalPath;
@@ -87,14 +87,17 @@ impl Route {
         Route { path: path.into(), upstreams, auth, timeouts, counts, budget, turn }
     }
 
-    /// The upstream to ask, of those that are well and have not been tried.
+    /// The upstream to ask, of those that are well and have not been tried, or else that are spared.
     pub(super) fn choose(&self, tried: &[Arc<Upstream>]) -> Option<Arc<Upstream>> {
         let count = self.upstreams.len();
         let first = if count > 1 { self.turn.fetch_add(1, Ordering::Relaxed) % count } else { 0 };
         let each = (0..count).map(|step| &self.upstreams[(first + step) % count]);
         let is_tried = |own: &Arc<Upstream>| tried.iter().any(|other| Arc::ptr_eq(other, own));
-        let fit = each.filter(|own| own.health.is_well() && !is_tried(own));
-        fit.min_by_key(|own| own.in_flight()).map(Arc::clone)
+        let fit = |is: fn(&Health) -> bool| {
+            let fit = each.clone().filter(|own| is(&own.health) && !is_tried(own));
+            fit.min_by_key(|own| own.in_flight()).map(Arc::clone)
+        };
+        fit(Health::is_well).or_else(|| fit(Health::is_spared))
     }
 
     /// Whether another upstream than this one is well.

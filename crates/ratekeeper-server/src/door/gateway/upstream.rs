@@ -19,7 +19,7 @@ use super::body::Outgoing;
 use super::failure::{Failed, Failure, KINDS};
 use connect::Connected;
 pub(super) use connect::Connector;
-use health::Health;
+pub(super) use health::Health;
 use hyper::{Request, Response};
 use link::Apart;
 use pool::Pool;
@@ -218,7 +218,7 @@ fn answered(
         return Answered::Upgraded(response, link, under_way);
     }
     let source = match link.is_sending() {
-        true => Source::Apart(Apart::new(link, times.until, under_way.follow())),
+        true => Source::Apart(Apart::new(link, times, under_way.follow())),
         false => Source::One(link),
     };
     Answered::Streams(response.map(|()| Streamed::new(source, times, under_way)))

@@ -28,6 +28,22 @@ fn a_slow_body_is_no_late_answer() {
     assert_eq!(upstream.only().body.len(), 12);
 }
 
+/// Goal: while the client is waited for, its upstream is not late.
+/// Method: a pause within a body that is longer than the time to answer.
+#[test]
+fn a_pause_within_a_body_is_not_the_upstreams() {
+    let upstream = Upstream::saying(OK);
+    let site = Site::with(&[&upstream], "  timeouts: {first_byte: 300ms}\n", "", RULES);
+    let mut wire = Wire::open(site.address);
+    wire.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf");
+    sleep(Duration::from_millis(1500));
+    wire.send("half");
+    assert_eq!(wire.answer("POST").expect("an answer comes").status(), 200);
+    assert_eq!(upstream.only().text(), "halfhalf");
+    let late = of_upstream("failures_total", &upstream, ",kind=\"timeout\"");
+    assert_eq!(site.metric(&late), Some(0.0));
+}
+
 /// Goal: an upstream that does not take the request is late, whatever the client still has to send.
 /// Method: a body larger than all buffers, and an upstream that reads its head alone.
 #[test]

@@ -84,8 +84,9 @@ fn a_key_that_holds_something_else_is_refused_and_no_other() {
     let mut bad = Vec::new();
     for spoil in ["LPUSH", "SET"] {
         for name in names.iter().map(Reply::text) {
-            server.ask(&["DEL", &name]);
-            server.ask(&[spoil, &name, "xx"]);
+            // In one step: the load writes the key whenever it is not there.
+            let script = "redis.call('DEL', KEYS[1]); return redis.call(ARGV[1], KEYS[1], 'xx')";
+            server.ask(&["EVAL", script, "1", &name, spoil]);
         }
         let start = load.now();
         load.go_on(ms(1_000));

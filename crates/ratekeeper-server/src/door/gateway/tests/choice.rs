@@ -48,7 +48,7 @@ fn failures_spare_an_upstream_while_others_are_well() {
     for _ in 0..4 {
         own.failed(late, true);
     }
-    own.health.answered();
+    own.answered();
     for _ in 0..4 {
         own.failed(late, true);
         assert!(own.health.is_well());
@@ -75,9 +75,31 @@ fn who_never_answers_is_tried_ever_more_rarely() {
     }
     assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 32, 32]);
     own.health.restore("it");
-    own.health.answered();
+    own.answered();
     (0..4).for_each(|_| own.failed(late, true));
     assert!(own.health.is_well(), "it has the same patience as any");
     own.failed(late, true);
     assert_eq!((own.health.is_well(), own.health.pause(false).as_secs()), (false, 1));
+}
+
+/// Goal: one that fails many requests at once is spared once for all of them; it is asked where no other is left,
+/// and is well again when it answers. One that cannot be reached is not asked.
+/// Method: a burst of failures of one of two, then the other is gone.
+#[test]
+fn who_is_spared_is_the_last_resort() {
+    let all: Vec<Arc<Upstream>> = (1..=2).map(upstream).collect();
+    let route = Route::new("/**", all.clone(), Auth::None, Timeouts::default());
+    let chosen =
+        || route.choose(&[]).and_then(|one| all.iter().position(|own| Arc::ptr_eq(own, &one)));
+    (0..40).for_each(|_| all[0].failed(Failure::Closed, true));
+    assert_eq!((all[0].health.is_well(), all[0].health.pause(false).as_secs()), (false, 1));
+    assert_eq!([chosen(), chosen()], [Some(1); 2], "the other is well");
+    all[1].failed(Failure::Refused, true);
+    assert_eq!([chosen(), chosen()], [Some(0); 2], "it is the last");
+    all[0].answered();
+    assert!(all[0].health.is_well() && !all[1].health.is_well());
+    (0..5).for_each(|_| all[0].failed(Failure::Closed, true));
+    assert_eq!(chosen(), Some(0));
+    all[0].failed(Failure::Refused, true);
+    assert_eq!(chosen(), None, "nothing could come of it");
 }

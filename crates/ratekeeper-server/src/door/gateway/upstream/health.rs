@@ -37,6 +37,8 @@ const LOOKS_MAX: u32 = 2;
 /// Whether an upstream is well.
 pub(in super::super) struct Health {
     is_well: AtomicBool,
+    /// Whether it is not well only because it failed to answer: it is asked where no other is left.
+    is_spared: AtomicBool,
     failures: AtomicU32,
     /// How often in a row it was spared, without an answer in between.
     spells: AtomicU32,
@@ -47,8 +49,9 @@ pub(in super::super) struct Health {
 
 impl Default for Health {
     fn default() -> Health {
+        let (is_well, is_spared) = (AtomicBool::new(true), AtomicBool::new(false));
         let (failures, spells, ejections, doubt) = Default::default();
-        Health { is_well: AtomicBool::new(true), failures, spells, ejections, doubt }
+        Health { is_well, is_spared, failures, spells, ejections, doubt }
     }
 }
 
@@ -58,14 +61,9 @@ impl Health {
         self.is_well.load(Ordering::Relaxed)
     }
 
-    /// It has answered.
-    pub(in super::super) fn answered(&self) {
-        if self.failures.load(Ordering::Relaxed) != 0 {
-            self.failures.store(0, Ordering::Relaxed);
-        }
-        if self.spells.load(Ordering::Relaxed) != 0 {
-            self.spells.store(0, Ordering::Relaxed);
-        }
+    /// Whether requests may be sent to it where no other is well.
+    pub(in super::super) fn is_spared(&self) -> bool {
+        !self.is_well() && self.is_spared.load(Ordering::Relaxed)
     }
 
     /// How long it is left alone. One that can be reached and does not answer looks well from here, so that
@@ -75,10 +73,23 @@ impl Health {
         EVERY * 2_u32.pow(spells.saturating_sub(1).min(DOUBLED_MAX))
     }
 
-    fn eject(&self, name: &str, why: &str) {
-        if self.is_well.swap(false, Ordering::Relaxed) {
+    /// Sends no more requests to it; whether some were sent before.
+    fn eject(&self, name: &str, why: &str) -> bool {
+        self.is_spared.store(false, Ordering::Relaxed);
+        let was_well = self.is_well.swap(false, Ordering::Relaxed);
+        if was_well {
             self.ejections.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(upstream = name, why, "an upstream gets no requests until it is well");
+        }
+        was_well
+    }
+
+    /// Sends no more requests to it while others are well. Those that were under way already may fail behind it,
+    /// and are not held against it.
+    fn spare(&self, name: &str) {
+        if self.is_well() && self.eject(name, "it fails to answer") {
+            self.is_spared.store(true, Ordering::Relaxed);
+            self.spells.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -96,15 +107,27 @@ impl Upstream {
         let Some(kind) = failure.kind() else { return };
         self.failures[kind].fetch_add(1, Ordering::Relaxed);
         if matches!(failure, Failure::Refused | Failure::Unreachable) {
-            return self.health.eject(&self.name, "it cannot be reached");
+            self.health.eject(&self.name, "it cannot be reached");
+            return;
         }
         let failures = self.health.failures.fetch_add(1, Ordering::Relaxed) + 1;
         let is_trial = self.health.spells.load(Ordering::Relaxed) > 0;
         if (is_trial || failures >= FAILURES_MAX) && others {
-            self.health.spells.fetch_add(1, Ordering::Relaxed);
-            return self.health.eject(&self.name, "it fails to answer");
+            return self.health.spare(&self.name);
         }
         self.health.doubt.notify_one();
+    }
+
+    /// It has answered.
+    pub(in super::super) fn answered(&self) {
+        let Health { failures, spells, .. } = &self.health;
+        if failures.load(Ordering::Relaxed) != 0 || spells.load(Ordering::Relaxed) != 0 {
+            spells.store(0, Ordering::Relaxed);
+            failures.store(0, Ordering::Relaxed);
+        }
+        if self.health.is_spared() {
+            self.health.restore(&self.name);
+        }
     }
 
     /// An answer of it broke off. That it took too long may be its caller's doing, and is only counted.
@@ -170,17 +193,23 @@ async fn driven<T>(connection: impl Future, asking: impl Future<Output = T>) -> 
 /// is reason to.
 pub(in super::super) async fn watch(upstream: Arc<Upstream>, path: Option<String>) {
     let (own, path) = (&*upstream, path.as_deref());
-    let mut failed = 0;
+    let (mut failed, mut left) = (0, Duration::ZERO);
     loop {
         own.pool.sweep();
         if !own.health.is_well() {
-            sleep(own.health.pause(path.is_some())).await;
+            left = if left.is_zero() { own.health.pause(path.is_some()) } else { left };
+            sleep(EVERY).await;
+            left = left.saturating_sub(EVERY);
+            if !left.is_zero() {
+                continue;
+            }
             if own.look(path).await {
                 failed = 0;
                 own.health.restore(&own.name);
             }
             continue;
         }
+        left = Duration::ZERO;
         tokio::select! {
             () = own.health.doubt.notified() => {}
             () = sleep(EVERY) => if path.is_none() { continue },

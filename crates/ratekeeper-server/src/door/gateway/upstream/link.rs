@@ -65,6 +65,8 @@ pub(in super::super) struct Link {
     /// Whether nothing was taken of its body.
     is_untouched: bool,
     ends: Ends,
+    /// Answers before the answer (103 and its like).
+    early: usize,
     /// Whether another request can follow the answer.
     lasts: bool,
     /// Since when it is kept.
@@ -87,6 +89,7 @@ impl Link {
             sent: Sent::Nothing,
             is_untouched: true,
             ends: Ends::After(0),
+            early: 0,
             lasts: true,
             kept: Instant::now(),
             place,

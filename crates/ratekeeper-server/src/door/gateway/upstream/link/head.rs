@@ -82,7 +82,7 @@ pub(super) fn write(request: &Request<impl Body>, out: &mut BytesMut) -> Sent {
         }
     }
     let sent = match (request.body().is_end_stream(), length) {
-        (true, _) => Sent::Nothing,
+        (true, _) | (false, Some(0)) => Sent::Nothing,
         (false, Some(length)) => Sent::Length(length),
         (false, None) => Sent::Chunks,
     };
@@ -140,7 +140,10 @@ pub(super) fn read(read: &mut BytesMut, method: &Method) -> Result<Option<Answer
         said.note(&name, &value)?;
         headers.append(name, value);
     }
-    if said.lengths > 1 {
+    if status == StatusCode::NO_CONTENT {
+        // It says nothing, and over HTTP/2 breaks the answer.
+        headers.remove(CONTENT_LENGTH);
+    } else if said.lengths > 1 {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(said.length.unwrap_or(0)));
     }
     let ends = said.ends(status, method, is_11)?;

@@ -24,12 +24,19 @@ pub(super) struct Outbox {
     lingers: bool,
     /// Whether anything of a request was written.
     pub(super) has_written: bool,
+    /// Bytes that were written in all.
+    written: u64,
 }
 
 impl Outbox {
     /// Whether all has been taken by the connection.
     pub(super) fn is_empty(&self) -> bool {
         self.buffer.is_empty() && self.piece.is_empty() && self.tail.is_empty() && !self.lingers
+    }
+
+    /// How far it is, if the upstream is waited for.
+    pub(super) fn stuck_at(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.written)
     }
 
     /// Whether another piece may be put in.
@@ -78,6 +85,7 @@ impl Outbox {
                 return Poll::Ready(Err(ErrorKind::WriteZero.into()));
             }
             (self.has_written, self.lingers) = (true, true);
+            self.written += written as u64;
             self.advance(written);
         }
         if self.lingers {

@@ -18,6 +18,9 @@ use tokio::io::AsyncReadExt;
 /// Most bytes of an answer's head.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
+/// Most answers before the answer (103 and its like). Beyond it: 502.
+const EARLY_MAX: usize = 64;
+
 /// Room for what is read at once, where a connection has much to say.
 const ROOM_MAX: usize = 64 * 1024;
 
@@ -35,6 +38,10 @@ impl Link {
                 (self.ends, self.lasts) = (ends, self.lasts && lasts);
                 if !response.status().is_informational() || is_switching(&response) {
                     return Poll::Ready(Ok(response));
+                }
+                self.early += 1;
+                if self.early > EARLY_MAX {
+                    return Poll::Ready(Err(Failure::Bad));
                 }
             } else if self.read.len() >= HEAD_BYTES_MAX {
                 return Poll::Ready(Err(Failure::Bad));

@@ -68,7 +68,7 @@ impl Sent {
 impl Link {
     /// Begins with a request.
     pub(super) fn begin(&mut self, request: Box<Request<Outgoing>>) {
-        (self.out.has_written, self.is_untouched) = (false, true);
+        (self.out.has_written, self.is_untouched, self.early) = (false, true, 0);
         self.sent = head::write(&request, &mut self.out.buffer);
         self.request = Some(request);
     }
