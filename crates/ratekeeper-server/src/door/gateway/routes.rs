@@ -1,8 +1,8 @@
 //! Routes: which path goes to which upstreams, and which of them is asked.
 //!
-//! Invariants: the first route in the file that matches is taken. An upstream that is not well is not asked, or,
-//! if it only fails to answer, as the last; of the others the one with the fewest requests under way. Requests that are sent on again are a small part
-//! of all, however many fail.
+//! Invariants: the first route in the file that matches is taken. An upstream that is not well is not asked, or, if
+//! it only fails to answer, as the last; of the others the one with the fewest requests under way. Requests that
+//! are sent on again are a small part of all, however many fail.
 
 use super::upstream::{Health, Upstream};
 use crate::observe::Histogram;

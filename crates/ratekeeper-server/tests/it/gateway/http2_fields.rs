@@ -7,6 +7,7 @@ use http_body_util::BodyExt;
 use http_body_util::channel::Channel;
 use hyper::Request;
 use hyper::body::Bytes;
+use hyper::header::HeaderName;
 use std::convert::Infallible;
 
 /// Goal: an upstream reads one host and one line of cookies, as HTTP/1.1 has them.
@@ -78,7 +79,7 @@ fn what_an_answer_may_not_have_is_taken_away() {
         let answer = sender.send_request(get("/")).await.expect("an answer comes");
         let body = answer.into_body().collect().await.expect("the whole");
         let trailers = body.trailers().cloned().expect("there are some");
-        let names: Vec<&str> = trailers.keys().map(|name| name.as_str()).collect();
+        let names: Vec<&str> = trailers.keys().map(HeaderName::as_str).collect();
         assert_eq!(names, ["x-sum"]);
         assert_eq!(body.to_bytes(), "ok");
     });
