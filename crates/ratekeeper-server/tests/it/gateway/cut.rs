@@ -3,6 +3,8 @@
 use super::message::{Fault, Wire};
 use super::site::{MANY, Site, get, of_upstream, post};
 use super::upstream::{After, OK, Upstream};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Goal: an answer that breaks off at the upstream breaks off at the client; it stays charged, and the next
 /// request goes to another upstream.
@@ -48,12 +50,14 @@ fn after_a_kill_others_are_asked() {
         assert!(lives.seen().len() < 10, "both are asked");
     }
     dies.kill();
+    let killed = Instant::now();
     assert_eq!(wire.exactly(100), Err(Fault::Cut));
+    site.becomes(&of_upstream("healthy", &dies, ""), 0.0);
+    assert!(killed.elapsed() <= Duration::from_secs(1), "{:?}", killed.elapsed());
     for _ in 0..20 {
         assert_eq!(site.get("/").status(), 200);
     }
     assert_eq!(dies.seen().len(), 1);
-    site.becomes(&of_upstream("healthy", &dies, ""), 0.0);
     assert_eq!(site.metric(&of_upstream("healthy", &lives, "")), Some(1.0));
 }
 

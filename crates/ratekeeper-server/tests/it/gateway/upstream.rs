@@ -151,12 +151,13 @@ impl Upstream {
     /// Stops to listen and cuts all connections, as a process that is killed.
     pub(crate) fn kill(&self) {
         if !self.book.is_over.swap(true, Ordering::SeqCst) {
-            // The listener is gone when it has looked once more.
+            // The listener is gone when it has looked once more; who looks because its connection was cut finds
+            // nobody.
             let _ = TcpStream::connect(self.address);
+            assert!(crate::program::closes(self.address), "nobody listens any more");
             for (_, stream) in lock(&self.book.streams).drain() {
                 let _ = stream.shutdown(Shutdown::Both);
             }
-            assert!(crate::program::closes(self.address), "nobody listens any more");
         }
     }
 }
