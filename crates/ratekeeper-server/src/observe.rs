@@ -114,35 +114,31 @@ pub fn through<F: Future>(door: Door, asking: F) -> impl Future<Output = F::Outp
 
 /// The same where most questions are decided by being asked, and what follows is no part of it; `waits` says of
 /// which that is not so.
-pub fn through_at_once<F: Future>(
+pub(crate) fn through_at_once<F: Future>(
     door: Door,
     ask: impl FnOnce() -> F,
     waits: impl FnOnce(&F) -> bool,
 ) -> Through<F> {
     ASKED.sync_scope(Asked::new(door), || {
         let asking = ask();
-        match waits(&asking) {
-            true => Through::Waits(Box::new(ASKED.with(Asked::go_on)), asking),
-            false => Through::Decided(asking),
-        }
+        let waits = waits(&asking).then(|| Box::new(ASKED.with(Asked::go_on)));
+        Through { asking, waits }
     })
 }
 
 /// A question that was asked through a door.
-#[allow(private_interfaces)]
-pub enum Through<F> {
-    /// The limiter has decided.
-    Decided(F),
-    /// It has still to.
-    Waits(Box<Asked>, F),
+pub(crate) struct Through<F> {
+    asking: F,
+    /// The question, if the limiter has still to decide.
+    waits: Option<Box<Asked>>,
 }
 
 impl<F: Future> Through<F> {
     /// What comes of it.
-    pub async fn answer(self) -> F::Output {
-        match self {
-            Through::Decided(asking) => asking.await,
-            Through::Waits(asked, asking) => ASKED.scope(*asked, asking).await,
+    pub(crate) async fn answer(self) -> F::Output {
+        match self.waits {
+            Some(asked) => ASKED.scope(*asked, self.asking).await,
+            None => self.asking.await,
         }
     }
 }

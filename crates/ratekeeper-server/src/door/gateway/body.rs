@@ -5,6 +5,7 @@
 
 use super::alarm::Alarm;
 use super::failure::Failure;
+use super::fields::{cleaned, trailing};
 use super::upstream::Times;
 use crate::serve::{Arrival, Busy, Tunnels};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -99,6 +100,12 @@ impl Fate {
         }
     }
 
+    /// Whether nothing of it was taken, nor is amiss.
+    pub(super) fn is_untouched(&self) -> bool {
+        let taken = self.0.as_ref().map_or(0, |marks| marks.pieces.load(Ordering::Relaxed));
+        taken == 0 && self.fault().is_none()
+    }
+
     fn mark(&self, mark: impl FnOnce(&Marks)) {
         if let Some(marks) = &self.0 {
             mark(marks);
@@ -135,8 +142,8 @@ impl Body for Outgoing {
             let broken = matches!(frame, Some(Err(_)));
             marks.broken.fetch_or(broken, Ordering::Relaxed);
         });
-        let frame = frame.map(|frame| frame.map(cleaned).map_err(|_| Broken));
-        Poll::Ready(frame)
+        let cleaned = |frame| cleaned(frame, trailing);
+        Poll::Ready(frame.map(|frame| frame.map(cleaned).map_err(|_| Broken)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -145,17 +152,6 @@ impl Body for Outgoing {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-/// Trailers without what may not pass.
-fn cleaned(frame: Frame<Bytes>) -> Frame<Bytes> {
-    match frame.into_trailers() {
-        Ok(mut trailers) => {
-            super::fields::trailing(&mut trailers);
-            Frame::trailers(trailers)
-        }
-        Err(frame) => frame,
     }
 }
 

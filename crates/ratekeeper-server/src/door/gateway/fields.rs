@@ -10,7 +10,7 @@ use axum::http::header::{
     CONNECTION, COOKIE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, UPGRADE, VIA,
 };
 use axum::http::{Request, Version};
-use hyper::body::Body;
+use hyper::body::{Body, Bytes, Frame};
 use ratekeeper::Limiter;
 use ratekeeper::identity::{Verified, is_forwarding_name};
 use std::fmt::Write;
@@ -81,6 +81,17 @@ pub(super) fn trailing(headers: &mut HeaderMap) {
         matches!(name, "host" | "content-length" | "authorization" | "cookie" | "x-api-key")
     };
     remove(headers, |name| stays_here(name) || is_forwarding_name(name) || is_said_before(name));
+}
+
+/// A piece of a body, whose fields `clean` takes away what may not pass of, if it has some.
+pub(super) fn cleaned(frame: Frame<Bytes>, clean: fn(&mut HeaderMap)) -> Frame<Bytes> {
+    match frame.into_trailers() {
+        Ok(mut trailers) => {
+            clean(&mut trailers);
+            Frame::trailers(trailers)
+        }
+        Err(frame) => frame,
+    }
 }
 
 /// The protocol that a caller wants to go on with on this connection.

@@ -62,8 +62,6 @@ pub(in super::super) struct Link {
     /// The request, until all of it was sent or it was answered.
     request: Option<Box<Request<Outgoing>>>,
     sent: Sent,
-    /// Whether nothing was taken of its body.
-    is_untouched: bool,
     ends: Ends,
     /// Answers before the answer (103 and its like).
     early: usize,
@@ -87,7 +85,6 @@ impl Link {
             out: Outbox::default(),
             request: None,
             sent: Sent::Nothing,
-            is_untouched: true,
             ends: Ends::After(0),
             early: 0,
             lasts: true,
@@ -110,7 +107,7 @@ impl Link {
 
     /// Keeps no more memory than a quiet connection needs.
     pub(super) fn shrink(&mut self) {
-        if self.read.capacity() > 2 * ROOM {
+        if self.room > ROOM {
             (self.read, self.room) = (BytesMut::new(), ROOM);
         }
     }
@@ -167,7 +164,7 @@ impl Link {
                 Ok((response, self))
             }
             Err(failure) => {
-                let is_whole = self.is_untouched && !self.out.has_written;
+                let is_whole = self.out.written == 0 && fate.is_untouched();
                 let unsent = self.request.take().filter(|_| is_whole);
                 Err(Failed { failure, unsent })
             }

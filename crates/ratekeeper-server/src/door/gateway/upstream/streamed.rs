@@ -7,7 +7,7 @@
 use super::super::alarm::Alarm;
 use super::super::body::Broken;
 use super::super::failure::Failure;
-use super::super::fields::incoming;
+use super::super::fields::{cleaned, incoming};
 use super::link::{Apart, Link};
 use super::{Times, UnderWay};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -124,7 +124,7 @@ impl Body for Streamed {
                     // It need not have been quiet: its caller may be slower than it.
                     return self.fail(Failure::Late);
                 }
-                Poll::Ready(Some(Ok(cleaned(frame))))
+                Poll::Ready(Some(Ok(cleaned(frame, incoming))))
             }
             Poll::Ready(None) => {
                 self.finish();
@@ -147,16 +147,5 @@ impl Body for Streamed {
             Source::Two(body) => body.size_hint(),
             Source::Over => SizeHint::with_exact(0),
         }
-    }
-}
-
-/// Trailers without what may not pass.
-fn cleaned(frame: Frame<Bytes>) -> Frame<Bytes> {
-    match frame.into_trailers() {
-        Ok(mut trailers) => {
-            incoming(&mut trailers);
-            Frame::trailers(trailers)
-        }
-        Err(frame) => frame,
     }
 }

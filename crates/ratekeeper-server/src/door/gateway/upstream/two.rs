@@ -8,7 +8,7 @@ use super::super::failure::{Failed, Failure};
 use super::pool::Taken;
 use super::{Answered, Source, Streamed, Times, UnderWay};
 use crate::socket::Socket;
-use axum::http::header::{HOST, TRANSFER_ENCODING};
+use axum::http::header::HOST;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Uri, Version};
 use hyper::client::conn::http2::{self, SendRequest};
@@ -105,7 +105,6 @@ pub(super) async fn connect(socket: Socket, place: Taken) -> Result<Sender, hype
 /// Names the target of a request in the form that HTTP/2 has.
 pub(super) fn address(request: &mut Request<Outgoing>, scheme: &'static str, authority: &str) {
     *request.version_mut() = Version::HTTP_2;
-    request.headers_mut().remove(TRANSFER_ENCODING);
     if request.uri().authority().is_some() {
         return;
     }

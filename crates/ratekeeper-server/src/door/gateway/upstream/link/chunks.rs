@@ -53,8 +53,7 @@ impl Chunks {
                     };
                 }
                 Chunks::Within(left) => {
-                    let count =
-                        usize::try_from(left).map_or(read.len(), |left| left.min(read.len()));
+                    let count = at_most(left, read);
                     if count == 0 {
                         return Ok(Piece::More);
                     }
@@ -95,6 +94,11 @@ impl Chunks {
         *self = Chunks::Over;
         Ok(if trailers.is_empty() { Piece::End } else { Piece::Trailers(trailers) })
     }
+}
+
+/// So many bytes, or as many as were read.
+pub(super) fn at_most(left: u64, read: &BytesMut) -> usize {
+    usize::try_from(left).map_or(read.len(), |left| left.min(read.len()))
 }
 
 /// The next line without its end, if it is there.

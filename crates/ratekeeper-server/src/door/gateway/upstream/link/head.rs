@@ -2,7 +2,7 @@
 //!
 //! Invariant: where the body of an answer ends is read in one way, or the answer is none (RFC 9112, 6.3).
 
-use super::chunks::{Chunks, Piece};
+use super::chunks::{Chunks, Piece, at_most};
 use super::sends::Sent;
 use axum::http::header::{
     CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
@@ -36,9 +36,7 @@ impl Ends {
     pub(super) fn next(&mut self, read: &mut BytesMut) -> Result<Piece, Bad> {
         let count = match self {
             Ends::After(0) => return Ok(Piece::End),
-            Ends::After(left) => {
-                usize::try_from(*left).map_or(read.len(), |left| left.min(read.len()))
-            }
+            Ends::After(left) => at_most(*left, read),
             Ends::Close => read.len(),
             Ends::Chunks(chunks) => {
                 let piece = chunks.next(read);

@@ -22,10 +22,8 @@ pub(super) struct Outbox {
     tail: &'static [u8],
     /// Whether something was written that may not have left yet.
     lingers: bool,
-    /// Whether anything of a request was written.
-    pub(super) has_written: bool,
-    /// Bytes that were written in all.
-    written: u64,
+    /// Bytes of the request that were written.
+    pub(super) written: u64,
 }
 
 impl Outbox {
@@ -46,7 +44,7 @@ impl Outbox {
 
     /// Forgets what has not left.
     pub(super) fn clear(&mut self) {
-        *self = Outbox { has_written: self.has_written, ..Outbox::default() };
+        *self = Outbox { written: self.written, ..Outbox::default() };
     }
 
     /// Puts in a piece, with `after` behind it; only where there is room.
@@ -84,7 +82,7 @@ impl Outbox {
             if written == 0 {
                 return Poll::Ready(Err(ErrorKind::WriteZero.into()));
             }
-            (self.has_written, self.lingers) = (true, true);
+            self.lingers = true;
             self.written += written as u64;
             self.advance(written);
         }

@@ -1,7 +1,6 @@
 //! An answer on its way from an upstream.
 //!
-//! Invariant: no more is read than is asked for, and what is asked for waits for its upstream, not for its caller:
-//! a slow caller slows its upstream down.
+//! Invariant: no more is read than is asked for, so that a slow caller slows its upstream down.
 
 use super::super::super::failure::Failure;
 use super::chunks::Piece;
@@ -31,9 +30,9 @@ impl Link {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Response<()>, Failure>> {
-        let method = self.request.as_ref().map_or(Method::GET, |request| request.method().clone());
         loop {
-            let answer = head::read(&mut self.read, &method).map_err(|Bad| Failure::Bad)?;
+            let method = self.request.as_ref().map_or(&Method::GET, |request| request.method());
+            let answer = head::read(&mut self.read, method).map_err(|Bad| Failure::Bad)?;
             if let Some(Answer { response, ends, lasts }) = answer {
                 (self.ends, self.lasts) = (ends, self.lasts && lasts);
                 if !response.status().is_informational() || is_switching(&response) {
@@ -45,7 +44,7 @@ impl Link {
                 }
             } else if self.read.len() >= HEAD_BYTES_MAX {
                 return Poll::Ready(Err(Failure::Bad));
-            } else if ready!(self.poll_fill(context)).map_or(0, |count| count) == 0 {
+            } else if ready!(self.poll_fill(context)).unwrap_or(0) == 0 {
                 return Poll::Ready(Err(Failure::Closed));
             }
         }

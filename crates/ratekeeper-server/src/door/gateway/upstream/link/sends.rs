@@ -68,7 +68,7 @@ impl Sent {
 impl Link {
     /// Begins with a request.
     pub(super) fn begin(&mut self, request: Box<Request<Outgoing>>) {
-        (self.out.has_written, self.is_untouched, self.early) = (false, true, 0);
+        (self.out.written, self.early) = (0, 0);
         self.sent = head::write(&request, &mut self.out.buffer);
         self.request = Some(request);
     }
@@ -100,7 +100,6 @@ impl Link {
             && self.out.has_room()
         {
             let frame = ready!(Pin::new(request.body_mut()).poll_frame(context));
-            self.is_untouched = false;
             let frame = frame.transpose().map_err(|_| Stopped::ByCaller)?;
             self.sent = match frame.map(Frame::into_data) {
                 Some(Ok(data)) => self.sent.put(data, &mut self.out)?,
