@@ -42,6 +42,13 @@ impl Started<'_> {
         Some(format!("{}://{address}", if is_secure { "https" } else { "http" }))
     }
 
+    /// A path that the gateway has a route for.
+    fn path(&self) -> String {
+        let said = self.config.and_then(|config| config.file.settings.gateway.as_ref());
+        let route = said.and_then(|said| said.routes.first());
+        route.map_or_else(|| "/".to_owned(), |route| attempt::example(route.path.as_str()))
+    }
+
     /// The rules that decide, unless they are the demo's.
     fn set(&self) -> Option<&RuleSet> {
         let stored = self.stored.as_ref().map(|(set, _)| set);
@@ -120,7 +127,8 @@ pub(super) async fn text(started: &Started<'_>) -> String {
     let _ = writeln!(out, "  curl --json {question} {url}{CHECK_PATH}");
     if let Some((address, is_secure)) = started.gateway {
         let scheme = if is_secure { "https" } else { "http" };
-        let _ = writeln!(out, "  curl -i {scheme}://{}/", reachable(address));
+        let path = started.path();
+        let _ = writeln!(out, "  curl -i {scheme}://{}{path}", reachable(address));
     }
     out
 }

@@ -124,7 +124,7 @@ async fn request(limiter: &Limiter, rule: &RuleSpec) -> Option<Described> {
 }
 
 /// A path that a pattern matches.
-fn example(pattern: &str) -> String {
+pub(super) fn example(pattern: &str) -> String {
     let segments = pattern.split('/').map(|segment| match segment {
         "*" | "**" => "x",
         other => other,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: as of readme.rs; ports alone are others.
 
+use super::site::{MANY, Site, head};
 use super::upstream::{OK, Upstream};
 use crate::folder::Folder;
 use crate::program::Program;
@@ -55,4 +56,20 @@ fn the_page_on_the_gateway_shows_what_the_program_does() {
         ran += 1;
     }
     assert_eq!((ran, upstream.seen().len()), (4, 3));
+}
+
+/// Goal: what the server proposes to try has a route.
+/// Method: a route with something before and behind what is any; a second server is asked for what the first said.
+#[test]
+fn what_is_proposed_has_a_route() {
+    let upstream = Upstream::saying(OK);
+    let route = format!("{{path: \"/api/*/v1/**\", upstream: \"{}\"}}", upstream.url());
+    let text = format!("{}  routes: [{route}]\nrules: {MANY}\n", head(""));
+    let mut first = Site::of(&[], &text);
+    first.program.signal("TERM");
+    let words = first.program.last_words();
+    let line = words.lines().find_map(|line| line.trim().strip_prefix("curl -i http://"));
+    let (_, path) = line.and_then(|line| line.split_once('/')).expect("a path to try");
+    assert_eq!(Site::of(&[], &text).get(&format!("/{path}")).status(), 200, "{words}");
+    assert_eq!(upstream.only().start, format!("GET /{path} HTTP/1.1"));
 }
