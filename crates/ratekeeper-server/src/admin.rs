@@ -7,6 +7,7 @@ mod audit;
 mod follow;
 pub(crate) mod guard;
 mod keys;
+mod session;
 mod token;
 mod why;
 
@@ -21,7 +22,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use ratekeeper::Limiter;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// Wrong tokens from one address, before it has to wait.
@@ -91,6 +92,14 @@ impl Admin {
         }
     }
 
+    /// Counts the attempt of somebody whose token is unknown, and tells of it now and then.
+    fn note_stranger(&self, app: &App, peer: Option<IpAddr>) {
+        if let Some(left_out) = self.refused.take(app.observe.up()) {
+            let from = peer.map(|peer| peer.to_string());
+            tracing::info!(from, left_out, "sign-in with an unknown token");
+        }
+    }
+
     /// Whether nobody may administer.
     pub fn is_closed(&self) -> bool {
         matches!(self.access, Access::Closed)
@@ -101,7 +110,12 @@ impl Admin {
 pub(crate) fn routes(app: &App) -> Router<App> {
     let routes = Router::new()
         .route("/v1/keys", get(keys::peek).delete(keys::reset))
+        .route("/v1/decisions", get(why::list))
         .route("/v1/decisions/{id}", get(why::why))
         .merge(door::admin_routes());
-    routes.route_layer(from_fn_with_state(app.clone(), guard::guard))
+    let guarded = routes.route_layer(from_fn_with_state(app.clone(), guard::guard));
+    let routes = guarded.merge(session::routes());
+    #[cfg(feature = "console")]
+    let routes = routes.merge(crate::console::routes());
+    routes
 }

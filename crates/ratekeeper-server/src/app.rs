@@ -5,6 +5,7 @@
 
 use crate::admin::Admin;
 use crate::decisions::Refusals;
+use crate::door::Playground;
 use crate::life::Life;
 use crate::observe::Observe;
 use crate::reload::Rulebook;
@@ -34,6 +35,14 @@ pub struct Parts {
     pub observe: Arc<Observe>,
     /// What is live, and the way to change it.
     pub rulebook: Arc<Rulebook>,
+    /// Decides what is tried in the playground, and nothing else.
+    pub playground: Playground,
+    /// What this server is called.
+    pub node: Arc<str>,
+    /// Whether it has the demo rules, for want of others.
+    pub is_demo: bool,
+    /// Whether its state is shared with others.
+    pub is_shared: bool,
 }
 
 impl Parts {
@@ -42,7 +51,24 @@ impl Parts {
     pub fn new(limiter: Limiter, body_timeout: Duration) -> Parts {
         let rulebook = Rulebook::of(limiter.clone());
         let (life, admin, refusals) = (Life::default(), Admin::local(), Refusals::default());
-        Parts { limiter, life, refusals, admin, body_timeout, observe: Arc::default(), rulebook }
+        Parts {
+            limiter,
+            life,
+            refusals,
+            admin,
+            body_timeout,
+            observe: Arc::default(),
+            rulebook,
+            playground: Playground::in_memory(),
+            node: crate::node::name(),
+            is_demo: false,
+            is_shared: false,
+        }
+    }
+
+    /// The kind of store, as callers are told it.
+    pub(crate) fn store_kind(&self) -> &'static str {
+        if self.is_shared { "redis" } else { "memory" }
     }
 }
 

@@ -12,7 +12,10 @@ mod answer;
 mod check;
 mod reserve;
 mod health;
+mod sign_in;
 mod top;
+mod stream;
+mod playground;
 mod authorize;
 pub mod gateway;
 mod live;
@@ -25,7 +28,11 @@ pub(crate) use described::is_token_byte;
 pub use described::{HOST_MAX, METHOD_MAX, USER_MAX};
 pub use field::COST_MAX;
 pub use live::{OVERRIDES_PATH, RELEASES_PATH, RULES_MAX, RULES_PATH, SWITCHES_PATH};
+pub use playground::{PLAYGROUND_KEYS, Playground};
 pub use question::PARTS_MAX;
+pub(crate) use sign_in::token as entered_token;
+pub(crate) use stream::keep_time;
+pub(crate) use top::rows;
 pub use written::{DEPTH_MAX, ITEMS_MAX};
 
 use crate::admin;
@@ -163,7 +170,7 @@ fn public() -> Router<App> {
 
 /// Paths of administration, which a guard stands before.
 pub(crate) fn admin_routes() -> Router<App> {
-    top::admin_routes().merge(live::admin_routes())
+    top::routes().merge(stream::routes()).merge(playground::routes()).merge(live::admin_routes())
 }
 
 async fn unknown_path() -> Problem {

@@ -13,6 +13,7 @@ pub mod config;
 pub mod demo;
 pub mod decisions;
 pub mod life;
+mod node;
 pub mod memory_file;
 mod socket;
 pub mod tls;
@@ -20,6 +21,9 @@ pub mod serve;
 pub mod reload;
 pub mod door;
 pub mod admin;
+#[cfg(feature = "console")]
+mod console;
 pub mod observe;
 mod problem;
+mod hex;
 mod whole;

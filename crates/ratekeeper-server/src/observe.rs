@@ -5,25 +5,35 @@
 //! kept as text only where it stays among the most frequent, and never leaves but by the admin API; a
 //! decision takes no lock but that of one part of the sketch of keys.
 
+mod callers;
 mod gateway;
 mod histogram;
+mod history;
 pub mod logs;
 mod metrics;
+mod moment;
 mod rules;
+mod shadow;
 mod sketch;
 mod store;
 #[cfg(feature = "otel")]
 pub mod traces;
 
+pub(crate) use history::Columns;
+pub use history::{HISTORY_RULES_MAX, SECONDS_MAX};
 pub use metrics::{METRICS, Metric};
+pub(crate) use moment::Moment;
 pub(crate) use rules::Counted;
 pub use rules::RULES_MAX;
+pub(crate) use shadow::Shadowed;
 pub use sketch::ENTRIES_MAX;
 pub(crate) use sketch::Frequent;
 
 pub(crate) use gateway::{Figures, OfRoute, OfUpstream};
 pub(crate) use histogram::Histogram;
 
+use bytes::Bytes;
+use history::History;
 use ratekeeper::limiter::{Observed, Observer};
 use ratekeeper::{Decision, Limiter, StoreError};
 use rules::{Row, Rules};
@@ -31,14 +41,18 @@ use sketch::Sketch;
 use std::cell::Cell;
 #[cfg(feature = "otel")]
 use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::StoreCounts;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::time::Instant;
 
 /// Listeners of `/v1/stream` at a time. Beyond it: 503.
 pub const LISTENERS_MAX: usize = 16;
+
+/// Seconds that a listener may be behind.
+const BEHIND_MAX: usize = 8;
 
 /// A way in, as the label `door` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +165,11 @@ pub struct Observe {
     store: StoreCounts,
     started: Instant,
     pub(crate) listeners: Arc<Semaphore>,
+    /// The last seconds, and where each new one is told.
+    pub(crate) history: History,
+    pub(crate) events: broadcast::Sender<Bytes>,
+    /// Whether somebody counts the seconds.
+    begun: AtomicBool,
     /// Reads the figures of the gateway, if there is one.
     gateway: OnceLock<Box<dyn Fn() -> Figures + Send + Sync>>,
 }
@@ -164,6 +183,9 @@ impl Default for Observe {
             store: StoreCounts::default(),
             started: Instant::now(),
             listeners: Arc::new(Semaphore::new(LISTENERS_MAX)),
+            history: History::default(),
+            events: broadcast::Sender::new(BEHIND_MAX),
+            begun: AtomicBool::new(false),
             gateway: OnceLock::new(),
         }
     }
@@ -251,7 +273,7 @@ impl Observer for Telling {
     fn observed(&self, observed: &Observed<'_>) {
         let Observed { rule, who, decision, shadow, .. } = *observed;
         self.0.rules.with(rule, |row| match shadow {
-            true => row.shadowed(decision),
+            true => row.shadowed(who, decision),
             false => self.0.note(row, who, decision),
         });
     }

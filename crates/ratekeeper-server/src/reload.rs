@@ -122,6 +122,13 @@ pub(crate) struct LastFault {
     more: usize,
 }
 
+impl LastFault {
+    /// The first of what is wrong, in words.
+    pub(crate) fn first(&self) -> Option<String> {
+        self.errors.first().map(ToString::to_string)
+    }
+}
+
 /// Why a change is not made.
 #[derive(Clone, Debug)]
 pub(crate) enum Refused {

@@ -13,6 +13,7 @@ mod rates;
 mod releases;
 mod shapes;
 mod stand;
+mod states;
 mod still;
 mod together;
 mod told;
@@ -85,6 +86,9 @@ pub fn laws() -> Vec<Law> {
         "another period or algorithm starts afresh" false releases::afresh,
         "several limits keep what each has used" false releases::several,
         "a fleet brings over what was used, once" true releases::fleet,
+        "windows are told as they are" false states::windows,
+        "buckets are told by when they are whole" false states::buckets,
+        "rules that come with the question have buckets of their own" false states::given,
         "keys that differ are different, whatever is in them" false keys::distinct,
         "names in the store are short and plain" true keys::names,
     ]

@@ -15,7 +15,8 @@ mod explain;
 #[cfg(feature = "yaml")]
 mod from_file;
 mod doubts;
-mod entries;
+mod given;
+mod state;
 mod observer;
 mod canary;
 mod rule;
@@ -46,7 +47,6 @@ pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
 pub use canary::Health;
 pub use compile::OnStoreFailure;
-pub use entries::LogEntry;
 pub use explain::{Explained, Explanation, Mode};
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
@@ -57,6 +57,7 @@ pub use rule::{Rule, UnknownRule};
 pub use saved::{NotSaved, Saved};
 #[cfg(feature = "tower")]
 pub(crate) use select::ANYONE;
+pub use state::{Held, LogEntry, State};
 pub use switches::Switch;
 pub use wait::{Wait, Waiting};
 

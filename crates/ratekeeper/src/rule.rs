@@ -16,6 +16,7 @@ use crate::identity::Identity;
 use crate::limit::Limit;
 use crate::limiter::OnStoreFailure;
 use pattern::{HostPattern, PathPattern};
+use std::fmt;
 use std::sync::Arc;
 
 /// A whole set of rules.
@@ -226,6 +227,17 @@ pub enum Rollout {
 impl Default for Rollout {
     fn default() -> Rollout {
         Rollout::Percent(100)
+    }
+}
+
+/// As rule files have it.
+impl fmt::Display for Rollout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rollout::Off => f.write_str("off"),
+            Rollout::Shadow => f.write_str("shadow"),
+            Rollout::Percent(percent) => write!(f, "{percent}%"),
+        }
     }
 }
 

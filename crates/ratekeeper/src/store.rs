@@ -3,6 +3,7 @@
 //! A store makes the algorithms atomic and knows nothing else about them. Invariant: if one bucket
 //! of a request refuses, no bucket of it changes.
 
+mod contents;
 mod former;
 #[cfg(feature = "redis")]
 mod guard;
@@ -19,6 +20,7 @@ use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::{Algorithm, Verdict};
 use crate::decision::{Decision, Source};
 use crate::limit::{Concurrent, Mode, Rate, Shape};
+pub(crate) use contents::Contents;
 use former::Former;
 
 /// One bucket of a request, and what to charge it.

@@ -4,7 +4,8 @@
 //! and, where there is no token, only by a name of this machine, so that no other site can lead them here.
 
 use super::audit::Audit;
-use super::{Access, Admin, Role};
+use super::session::Session;
+use super::{Access, Admin, Role, Tokens};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::reload::Author;
@@ -27,7 +28,8 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let peer = request.extensions().get::<Peer>().map(|Peer(peer)| *peer);
     let needs = needed(&method, &path);
-    let role = app.admin.role(request.headers(), peer, needs);
+    let granted = app.admin.grant(request.headers(), peer, needs, app.limiter.now());
+    let role = granted.and_then(|own| own.proved(&request));
     let named = role.as_ref().ok().map(|role| role.name());
     let audit = match needs {
         Role::Read => None,
@@ -63,15 +65,24 @@ async fn named_in_path(request: &mut Request) -> Option<String> {
     rule.map(|(_, rule)| rule.to_owned())
 }
 
-/// Which role a call needs.
+/// Which role a call needs. What is tried in the playground changes nothing.
 fn needed(method: &Method, path: &str) -> Role {
-    let asks = *method == Method::POST && LOOKS.contains(&path);
+    let plays = path.starts_with("/v1/playground/");
+    let asks = *method == Method::POST && (plays || LOOKS.contains(&path));
     let looks = asks || [Method::GET, Method::HEAD].contains(method);
     if looks { Role::Read } else { Role::Write }
 }
 
+/// What is told to a page of another site.
+pub(super) const ELSEWHERE: &str =
+    "this came from a page of another site; open the console of this server";
+
+/// What is told to who changes something by a cookie alone.
+const UNPROVED: &str = "a cookie alone changes nothing; send the field `X-Csrf-Token` with what \
+                        `GET /v1/session` tells, or reload the console";
+
 /// Why somebody does not pass.
-enum Refused {
+pub(super) enum Refused {
     /// From another site, or by another name.
     Elsewhere(&'static str),
     /// Without a token that is known.
@@ -80,11 +91,20 @@ enum Refused {
     Forbidden(&'static str),
     /// After too many that were wrong.
     TooMany,
+    /// With a call that makes no sense.
+    Bad(Problem),
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Refused {
+        Refused::Bad(problem)
+    }
 }
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         match self {
+            Refused::Bad(problem) => problem.into_response(),
             Refused::Elsewhere(detail) | Refused::Forbidden(detail) => {
                 Problem::new(StatusCode::FORBIDDEN, detail).into_response()
             }
@@ -103,17 +123,35 @@ impl IntoResponse for Refused {
     }
 }
 
+/// What somebody may do, and the session that says so, if it is one.
+pub(super) struct Granted {
+    pub(super) role: Role,
+    pub(super) session: Option<Session>,
+}
+
+impl Granted {
+    /// The role, unless a cookie alone asks for more than a look: who asks then has to be a page of ours.
+    fn proved(self, request: &Request) -> Result<Role, Refused> {
+        let is_ours = |session: Session| session.is_proved_by(request.headers());
+        match request.method().is_safe() || self.session.is_none_or(is_ours) {
+            true => Ok(self.role),
+            false => Err(Refused::Elsewhere(UNPROVED)),
+        }
+    }
+}
+
 impl Admin {
     /// What the sender of these header fields may do, if that is enough.
-    fn role(
+    pub(super) fn grant(
         &self,
         headers: &HeaderMap,
         peer: Option<IpAddr>,
         needs: Role,
-    ) -> Result<Role, Refused> {
+        now: u64,
+    ) -> Result<Granted, Refused> {
+        let mut session = None;
         if !is_same_site(headers) {
-            let detail = "this came from a page of another site; open the console of this server";
-            return Err(Refused::Elsewhere(detail));
+            return Err(Refused::Elsewhere(ELSEWHERE));
         }
         let role = match &self.access {
             Access::Closed => {
@@ -133,26 +171,42 @@ impl Admin {
                 return Err(Refused::Elsewhere(detail));
             }
             Access::Tokens(tokens) => {
-                let address = peer.map_or_else(String::new, |peer| network(peer).to_string());
-                let Some(given) = bearer(headers) else {
-                    let detail = "a token is needed; send `Authorization: Bearer …`, or use \
-                                  `--token-file`";
-                    return Err(Refused::Unknown(detail));
-                };
-                let Some(role) = tokens.load().role(given) else {
-                    return Err(match self.has_failed_too_often(&address) {
-                        true => Refused::TooMany,
-                        false => Refused::Unknown("the token is unknown; send one of the file's"),
-                    });
-                };
-                role
+                let tokens = tokens.load();
+                match bearer(headers) {
+                    Some(given) => self.known(&tokens, given, peer)?,
+                    None => {
+                        let detail = "a token is needed; send `Authorization: Bearer …`, or use \
+                                      `--token-file`";
+                        session = Session::of(&tokens, headers, now / 1_000_000);
+                        session.as_ref().ok_or(Refused::Unknown(detail))?.role
+                    }
+                }
             }
         };
         if role < needs {
             let detail = "this token may look, and not change; use one that may write";
             return Err(Refused::Forbidden(detail));
         }
-        Ok(role)
+        Ok(Granted { role, session })
+    }
+
+    /// What the owner of this token may do, if it is known.
+    pub(super) fn known(
+        &self,
+        tokens: &Tokens,
+        given: &[u8],
+        peer: Option<IpAddr>,
+    ) -> Result<Role, Refused> {
+        let address = peer.map_or_else(String::new, |peer| network(peer).to_string());
+        tokens.role(given).ok_or_else(|| match self.has_failed_too_often(&address) {
+            true => Refused::TooMany,
+            false => Refused::Unknown("the token is unknown; send one of the file's"),
+        })
+    }
+
+    /// Whether who has these header fields may look at this time.
+    pub(crate) fn may_look(&self, headers: &HeaderMap, peer: Option<IpAddr>, app: &App) -> bool {
+        self.grant(headers, peer, Role::Read, app.limiter.now()).is_ok()
     }
 
     /// Counts a wrong token of an address; whether there were too many.

@@ -5,24 +5,31 @@
 use super::about;
 use crate::app::App;
 use crate::door::{Outcome, PARTS_MAX, json};
+use crate::observe::Frequent;
 use crate::problem::{Problem, quoted};
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use form_urlencoded::parse;
 use ratekeeper::limiter::{AskError, LogEntry, RuleKey};
-use ratekeeper::{Decision, Limiter, Rule};
+use ratekeeper::{Algorithm, Decision, Limiter, Rule};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Most entries of a log that are shown: the newest.
 const ENTRIES_MAX: usize = 1_000;
 
+/// Most rules whose buckets are shown together, and most busy keys beside them.
+const BUCKETS_MAX: usize = 200;
+const KNOWN_MAX: usize = 20;
+
 /// How to ask.
 const EXAMPLE: &str = "ask such as `?rule=login&key=alice`";
 
-/// What is asked for, such as `?rule=api&key=alice`.
-#[derive(Debug, Default)]
+/// What is asked for, such as `?rule=api&key=alice`; without a rule, all of them.
+#[derive(Clone, Debug, Default)]
 struct Asked {
     rule: String,
     key: Vec<String>,
@@ -36,9 +43,14 @@ struct Left<'a> {
     #[serde(flatten)]
     outcome: Map<String, Value>,
     key: &'a [String],
+    /// The tier whose limits these are, where tiers differ, or one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier: Option<&'a str>,
     version: u64,
     /// The limits as rule files have them.
     limits: Vec<String>,
+    /// How each of them counts; null for permits.
+    algorithms: Vec<Option<&'static str>>,
     source: &'static str,
     /// What its log holds, where that was asked for; null if the rule has none, or the store is away.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +77,9 @@ pub(super) async fn peek(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(query.as_deref().unwrap_or_default())?;
+    if asked.rule.is_empty() {
+        return all(&app, &asked).await;
+    }
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.peek(&key).await;
     let entries = match asked.entries {
@@ -74,7 +89,46 @@ pub(super) async fn peek(
         }
         false => None,
     };
-    asked.answer(&rule, &left, entries)
+    json(&asked.left(&rule, &left, entries))
+}
+
+/// What a key has left under every rule that counts by as many parts.
+async fn all(app: &App, asked: &Asked) -> Result<Response, Problem> {
+    if asked.entries {
+        return Err(bad(format!("`entries` needs a `rule`; {EXAMPLE}")));
+    }
+    let (mut buckets, mut more) = (Vec::new(), 0);
+    for own in app.limiter.rules() {
+        for asked in (Asked { rule: own.name().to_owned(), ..asked.clone() }).by_tier(&app.limiter)
+        {
+            // What does not fit has no bucket of this key.
+            let Ok((rule, key)) = asked.find(&app.limiter) else { continue };
+            if buckets.len() < BUCKETS_MAX {
+                let left = rule.peek(&key).await;
+                buckets.push(serde_json::json!(asked.left(&rule, &left, None)));
+            } else {
+                more += 1;
+            }
+        }
+    }
+    let known = known(app, &asked.key);
+    let (key, version) = (&asked.key, app.limiter.version());
+    json(&serde_json::json!({
+        "key": key, "version": version, "buckets": buckets, "more": more, "known": known,
+    }))
+}
+
+/// Busy keys of several parts, one of which is this.
+fn known(app: &App, key: &[String]) -> Vec<Frequent> {
+    let [part] = key else { return Vec::new() };
+    let (asked, refused) = app.observe.frequent(crate::observe::ENTRIES_MAX);
+    let mut seen = HashSet::new();
+    let has = |own: &Frequent| {
+        own.key.as_ref().is_some_and(|key| key.len() > 1 && key.iter().any(|one| one == part))
+    };
+    let found = asked.into_iter().chain(refused).filter(has);
+    let once = found.filter(|own| seen.insert((Arc::clone(&own.rule), own.hash.clone())));
+    once.take(KNOWN_MAX).collect()
 }
 
 /// Forgets what a key has used.
@@ -83,18 +137,46 @@ pub(super) async fn reset(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let asked = Asked::read(query.as_deref().unwrap_or_default())?;
+    if asked.rule.is_empty() {
+        return Err(bad(format!("`rule` is missing; {EXAMPLE}")));
+    }
     let parts: Vec<&str> = asked.key.iter().map(|part| &**part).collect();
     about(&app.limiter, &asked.rule, &parts);
     let (rule, key) = asked.find(&app.limiter)?;
     let left = rule.reset(&key).await;
-    asked.answer(&rule, &left, None)
+    // Nobody knows a caller's tier here: what it has used is forgotten whichever it has.
+    for other in asked.by_tier(&app.limiter) {
+        let (rule, key) = other.find(&app.limiter)?;
+        let _ = rule.reset(&key).await;
+    }
+    json(&asked.left(&rule, &left, None))
 }
 
 impl Asked {
+    /// The same for each tier of which the rule has limits of its own for this key; as it is, if it names one.
+    fn by_tier(&self, limiter: &Limiter) -> Vec<Asked> {
+        if self.tier.is_some() {
+            return vec![self.clone()];
+        }
+        let (mut seen, mut each) = (Vec::new(), Vec::new());
+        for tier in limiter.tiers() {
+            let own = Asked { tier: Some(tier.to_string()), ..self.clone() };
+            let Ok((rule, _)) = own.find(limiter) else { continue };
+            if !seen.contains(&rule.limits().to_vec()) {
+                seen.push(rule.limits().to_vec());
+                each.push(own);
+            }
+        }
+        if each.len() < 2 { vec![self.clone()] } else { each }
+    }
+
     fn read(query: &str) -> Result<Asked, Problem> {
         let mut asked = Asked::default();
         for (name, value) in parse(query.as_bytes()) {
             match &*name {
+                "rule" | "tier" if value.is_empty() => {
+                    return Err(bad(format!("`{name}` is empty; send one, or leave it out")));
+                }
                 "rule" if asked.rule.is_empty() => asked.rule = value.into_owned(),
                 "tier" if asked.tier.is_none() => asked.tier = Some(value.into_owned()),
                 "key" if value.is_empty() => {
@@ -120,10 +202,9 @@ impl Asked {
                 }
             }
         }
-        match (asked.rule.is_empty(), asked.key.is_empty()) {
-            (true, _) => Err(bad(format!("`rule` is missing; {EXAMPLE}"))),
-            (_, true) => Err(bad(format!("`key` is missing; {EXAMPLE}"))),
-            _ => Ok(asked),
+        match asked.key.is_empty() {
+            true => Err(bad(format!("`key` is missing; {EXAMPLE}"))),
+            false => Ok(asked),
         }
     }
 
@@ -139,20 +220,21 @@ impl Asked {
         })
     }
 
-    fn answer(
-        &self,
-        rule: &Rule,
-        left: &Decision,
-        entries: Option<Option<Vec<Entry>>>,
-    ) -> Result<Response, Problem> {
-        json(&Left {
+    fn left(&self, rule: &Rule, left: &Decision, entries: Option<Option<Vec<Entry>>>) -> Left<'_> {
+        Left {
             outcome: Outcome::new(rule.name(), left, false).members(),
             key: &self.key,
+            tier: self.tier.as_deref(),
             version: rule.version(),
             limits: rule.limits().iter().map(ToString::to_string).collect(),
+            algorithms: rule
+                .limits()
+                .iter()
+                .map(|own| own.algorithm().map(Algorithm::name))
+                .collect(),
             source: left.source().name(),
             entries,
-        })
+        }
     }
 }
 

@@ -101,6 +101,13 @@ impl Tokens {
     }
 }
 
+impl Tokens {
+    /// Every token, with its role.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Role, &[u8])> {
+        self.0.iter().map(|(role, token)| (*role, &**token))
+    }
+}
+
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} tokens", self.0.len())

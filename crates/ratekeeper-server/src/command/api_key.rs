@@ -4,6 +4,7 @@
 
 use super::Failure;
 use crate::args::ApiKeyNew;
+use crate::hex::hex;
 use ratekeeper::identity::ApiKey;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -63,8 +64,4 @@ fn text(key: &str, entry: &Entry<'_>) -> String {
         "{key}\n\nGive this to its owner; it is not shown again. Add to the file that `identity.api_key.keys` \
          names:\n\n- {{id: {id}, owner: {owner}{tier}, hash: \"{hash}\"}}"
     )
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

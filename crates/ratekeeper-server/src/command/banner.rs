@@ -28,6 +28,8 @@ pub(super) struct Started<'a> {
     pub(super) admin: Option<SocketAddr>,
     /// Where the gateway is, and whether nobody between can read along.
     pub(super) gateway: Option<(SocketAddr, bool)>,
+    /// Whether nobody may administer.
+    pub(super) closed: bool,
     pub(super) store: &'a Store,
     pub(super) config: Option<&'a Config>,
     /// The rules that decide, and where they came from, if not from there.
@@ -40,6 +42,13 @@ impl Started<'_> {
     fn gateway(&self) -> Option<String> {
         let (address, is_secure) = self.gateway?;
         Some(format!("{}://{address}", if is_secure { "https" } else { "http" }))
+    }
+
+    /// Where a browser on this machine finds the console, if it is part of the program and anyone may see it.
+    fn console(&self) -> Option<String> {
+        let address = self.admin.unwrap_or(self.address);
+        let shown = cfg!(feature = "console") && !self.closed;
+        shown.then(|| format!("http://{}/", reachable(address)))
     }
 
     /// A path that the gateway has a route for.
@@ -72,6 +81,7 @@ pub(super) async fn json(started: &Started<'_>) -> String {
             "api": format!("http://{address}"),
             "admin": admin.map(|admin| format!("http://{admin}")),
             "gateway": started.gateway(),
+            "console": started.console(),
         },
         "store": store.to_string(),
         "config": config.map(|config| shown(&config.path)),
@@ -110,6 +120,9 @@ pub(super) async fn text(started: &Started<'_>) -> String {
     }
     if let Some(gateway) = started.gateway() {
         let _ = writeln!(out, "gateway       {gateway}");
+    }
+    if let Some(console) = started.console() {
+        let _ = writeln!(out, "console       {console}");
     }
     let _ = writeln!(out, "store         {store}");
     for (number, line) in lines.iter().enumerate() {

@@ -70,6 +70,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         address: listeners.address,
         admin: listeners.admin.as_ref().map(|(_, address)| *address),
         gateway: listeners.gateway.as_ref().map(|own| (own.address, own.is_secure())),
+        closed: listeners.access.is_closed(),
         store: &store,
         config: config.as_ref(),
         stored: rulebook.stored(),
@@ -84,8 +85,12 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         admin: listeners.access.clone(),
         rulebook,
         observe,
+        playground: store.playground(),
+        is_demo: config.is_none(),
+        is_shared: store.shared().is_some(),
         ..Parts::new(limiter, bounds.body)
     });
+    door::keep_time(&app);
     let life = app.life.clone();
     tokio::spawn(signals.lead(life.clone(), bounds.drain, tells));
     Notify::find().map(|notify| tokio::spawn(notify.run(app.clone())));

@@ -7,6 +7,7 @@ use super::Failure;
 use crate::args::{STORE_DEFAULT, Serve};
 use crate::config::{Config, Fault, NAME_ANOTHER, SECRET_MAX, bytes};
 use crate::demo;
+use crate::door::Playground;
 use ratekeeper::limiter::Builder;
 use ratekeeper::outage::Class;
 use ratekeeper::rule::file;
@@ -64,6 +65,18 @@ impl Store {
         match self {
             Store::Memory(keys) => Limiter::memory().keys(*keys),
             Store::Redis(config) => Limiter::redis(RedisConfig::clone(config)),
+        }
+    }
+
+    /// The playground: on the same store, with buckets of its own, and, in memory, a cap of its own.
+    pub(super) fn playground(&self) -> Playground {
+        match self {
+            Store::Memory(_) => Playground::in_memory(),
+            Store::Redis(config) => {
+                // It is no server of the fleet.
+                let config = RedisConfig::clone(config).nodes(1);
+                Playground::new(Limiter::redis(config).build())
+            }
         }
     }
 

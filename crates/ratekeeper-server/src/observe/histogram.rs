@@ -50,6 +50,12 @@ impl Histogram {
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
+    /// How many there are in each bucket at this moment.
+    pub(crate) fn counts(&self) -> Counts {
+        let read = |bucket: &AtomicU64| bucket.load(Ordering::Relaxed);
+        Counts(std::array::from_fn(|index| read(&self.counts[index])))
+    }
+
     /// The sum in seconds, how many there were, and how many were in each bucket.
     pub(crate) fn read(&self) -> (f64, u64, Vec<(f64, u64)>) {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
@@ -57,6 +63,19 @@ impl Histogram {
             ENDS.into_iter().chain([f64::INFINITY]).zip(counts).collect();
         let count = buckets.iter().map(|(_, count)| count).sum();
         (self.nanos.load(Ordering::Relaxed) as f64 / 1e9, count, buckets)
+    }
+}
+
+/// How many times are in each bucket.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts([u64; ENDS.len() + 1]);
+
+impl Counts {
+    /// Buckets that have got more since: their upper end, which the last lacks, and how many more.
+    pub(crate) fn since(&self, before: &Counts) -> Vec<(Option<f64>, u64)> {
+        let ends = ENDS.into_iter().map(Some).chain([None]);
+        let more = self.0.iter().zip(before.0).map(|(now, before)| now.saturating_sub(before));
+        ends.zip(more).filter(|(_, count)| *count > 0).collect()
     }
 }
 
@@ -76,6 +95,19 @@ mod tests {
         let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
         assert_eq!(counts, [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0]);
         assert_eq!((count, sum), (6, 2.030_002_002));
+    }
+
+    /// Goal: what was recorded between two looks is told, and nothing else.
+    /// Method: one time before, two after, one of them beyond all ends.
+    #[test]
+    fn what_came_between_two_looks_is_told() {
+        let histogram = Histogram::default();
+        histogram.record(Duration::from_micros(1));
+        let before = histogram.counts();
+        histogram.record(Duration::from_micros(2));
+        histogram.record(Duration::from_secs(11));
+        assert_eq!(histogram.counts().since(&before), [(Some(0.000_002), 1), (None, 1)]);
+        assert_eq!(histogram.counts().since(&histogram.counts()), []);
     }
 
     /// Goal: what is shown in seconds is what was counted in nanoseconds.

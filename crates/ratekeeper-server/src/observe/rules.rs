@@ -5,12 +5,13 @@
 
 use super::Door;
 use super::logs::Sample;
+use super::shadow::{Shadow, Shadowed};
 use arc_swap::ArcSwap;
-use ratekeeper::{Decision, Source};
+use ratekeeper::{Decision, Limiter, Source};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Rules that have a label of their own, in the life of a process.
 pub const RULES_MAX: usize = 1_000;
@@ -50,7 +51,11 @@ pub(crate) struct Row {
     pub(super) salt: u64,
     cells: [AtomicU64; CELLS],
     pub(super) near: AtomicU64,
+    /// Admitted, to wait for its turn.
+    delayed: AtomicU64,
     pub(super) shadow_refused: AtomicU64,
+    /// What it did in shadow, if it ever was.
+    shadow: OnceLock<Box<Shadow>>,
     pub(super) refusals: Sample,
 }
 
@@ -60,6 +65,7 @@ pub(crate) struct Counted {
     pub(crate) rule: Arc<str>,
     pub(crate) allowed: u64,
     pub(crate) refused: u64,
+    pub(crate) delayed: u64,
     pub(crate) near_limit: u64,
     pub(crate) shadow_refused: u64,
 }
@@ -110,8 +116,10 @@ impl Rules {
 impl Row {
     fn new(id: Arc<str>, salt: u64) -> Row {
         let cells = [const { AtomicU64::new(0) }; CELLS];
-        let (near, shadow_refused) = (AtomicU64::new(0), AtomicU64::new(0));
-        Row { id, salt, cells, near, shadow_refused, refusals: Sample::default() }
+        let zero = || AtomicU64::new(0);
+        let (near, delayed, shadow_refused) = (zero(), zero(), zero());
+        let (shadow, refusals) = (OnceLock::new(), Sample::default());
+        Row { id, salt, cells, near, delayed, shadow_refused, shadow, refusals }
     }
 
     /// The rule's id, or the label of those that have none of their own.
@@ -134,11 +142,27 @@ impl Row {
         if is_near(decision) {
             self.near.fetch_add(1, Ordering::Relaxed);
         }
+        if decision.delay().is_some_and(|delay| !delay.is_zero()) {
+            self.delayed.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
-    pub(super) fn shadowed(&self, decision: &Decision) {
+    pub(super) fn shadowed(&self, who: Option<u64>, decision: &Decision) {
         if decision.is_refused() {
             self.shadow_refused.fetch_add(1, Ordering::Relaxed);
+        }
+        self.shadow.get_or_init(Box::default).note(who, decision.is_refused());
+    }
+
+    /// What it did in shadow.
+    pub(super) fn in_shadow(&self) -> Shadowed {
+        self.shadow.get().map_or_else(Shadowed::default, |shadow| shadow.told())
+    }
+
+    /// Begins to count anew what it does in shadow, if it has other limits than before.
+    pub(super) fn renew_shadow(&self, limiter: &Limiter) {
+        if let Some(shadow) = self.shadow.get() {
+            shadow.renew(limiter.limits_of(&self.id));
         }
     }
 
@@ -162,7 +186,7 @@ impl Row {
         }
     }
 
-    fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> Counted {
         let (mut allowed, mut refused) = (0, 0);
         self.each(|[_, outcome, _], count| match outcome == OUTCOMES[0] {
             true => allowed += count,
@@ -170,7 +194,8 @@ impl Row {
         });
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let (near_limit, shadow_refused) = (read(&self.near), read(&self.shadow_refused));
-        Counted { rule: Arc::clone(&self.id), allowed, refused, near_limit, shadow_refused }
+        let (rule, delayed) = (Arc::clone(&self.id), read(&self.delayed));
+        Counted { rule, allowed, refused, delayed, near_limit, shadow_refused }
     }
 }
 
@@ -193,7 +218,7 @@ mod tests {
     /// Method: one decision for each of twice as many rules.
     #[test]
     fn rules_beyond_the_bound_are_counted_together() {
-        let limiter = ratekeeper::Limiter::memory().rule("r", "5/second").unwrap().build();
+        let limiter = Limiter::memory().rule("r", "5/second").unwrap().build();
         let decision = limiter.rule("r").unwrap().try_check("k").unwrap();
         let rules = Rules::default();
         for number in 0..2 * RULES_MAX {
@@ -210,7 +235,7 @@ mod tests {
     /// Method: ten decisions under a limit of ten: two leave less than two.
     #[test]
     fn the_last_fifth_is_near_the_limit() {
-        let limiter = ratekeeper::Limiter::memory().rule("r", "10/minute").unwrap().build();
+        let limiter = Limiter::memory().rule("r", "10/minute").unwrap().build();
         let rule = limiter.rule("r").unwrap();
         let near = (0..12).filter(|_| is_near(&rule.try_check("k").unwrap())).count();
         assert_eq!(near, 2);

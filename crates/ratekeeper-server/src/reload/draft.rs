@@ -5,11 +5,12 @@
 use super::release::{Origin, Release};
 use super::{overrides, text};
 use crate::config::{Fault, Faults, Named, bytes, digest};
+use crate::hex::hex;
 use ratekeeper::rule::file::{BYTES_MAX, RuleFile, Settings, Source};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
-use std::fmt::Write;
+
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
@@ -169,11 +170,7 @@ pub(crate) fn of(sources: &[Source]) -> String {
             hash.update(part);
         }
     }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        // Text in memory takes whatever is written.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&hash.finalize())
 }
 
 /// A fault of what was sent as a whole.

@@ -139,10 +139,11 @@ fn a_key_is_looked_at_and_reset() {
 fn bad_questions_about_keys_are_told() {
     let server = Server::start();
     for (query, status, words) in [
-        ("", 400, "`rule` is missing"),
+        ("", 400, "`key` is missing"),
         ("rule=token-bucket", 400, "`key` is missing"),
-        ("key=a", 400, "`rule` is missing"),
         ("rule=token-bucket&key=", 400, "`key` is empty"),
+        ("rule=&key=a", 400, "`rule` is empty"),
+        ("rule=token-bucket&key=a&tier=", 400, "`tier` is empty"),
         ("rule=other&key=a", 404, "`rule` is unknown"),
         ("rule=a&rule=b&key=a", 400, "`rule` is there twice"),
         ("rule=token-bucket&key=a&x=1", 400, "there is no field `x`"),

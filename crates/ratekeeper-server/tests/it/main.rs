@@ -32,6 +32,7 @@ mod admin;
 mod admin_log;
 mod api_key;
 mod callers;
+mod keys;
 mod validate;
 mod explain;
 mod init;
@@ -40,6 +41,9 @@ mod observe;
 mod logs;
 #[cfg(feature = "otel")]
 mod traces;
+mod console;
+mod playground;
+mod stream;
 mod document;
 mod operations;
 mod live_files;

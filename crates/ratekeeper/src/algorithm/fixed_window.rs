@@ -71,7 +71,8 @@ impl FixedWindow {
         (self.verdict(current, now, true, 0), current)
     }
 
-    fn roll(&self, window: Window, now: u64) -> Window {
+    /// The window as it stands at `now`.
+    pub(crate) fn roll(&self, window: Window, now: u64) -> Window {
         let start = now - now % self.period;
         if start > window.start { Window { start, count: 0 } } else { window }
     }

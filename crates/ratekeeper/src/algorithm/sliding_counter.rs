@@ -113,7 +113,7 @@ impl SlidingCounter {
     }
 
     /// The windows as they stand at `now`, and how much of the current one is over.
-    fn roll(&self, windows: Windows, now: u64) -> (Windows, u64) {
+    pub(crate) fn roll(&self, windows: Windows, now: u64) -> (Windows, u64) {
         let index = now / self.period;
         if index < windows.index {
             return (windows, 0);

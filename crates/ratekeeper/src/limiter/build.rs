@@ -54,25 +54,12 @@ impl Default for Builder {
 impl Builder {
     /// Adds a rule: one limit (`"100/minute burst 20"`, or a built one), or several that all apply.
     pub fn rule(mut self, name: &str, limits: impl IntoLimits) -> Result<Builder, RuleError> {
-        let fail = |fault| Err(RuleError { rule: name.chars().take(NAME_MAX).collect(), fault });
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(plain) {
-            return fail(Fault::Name);
-        }
+        let limits = checked(name, limits)?;
         if self.set.rules.iter().any(|known| *known.id == *name) {
-            return fail(Fault::Duplicate);
+            return Err(RuleError { rule: name.to_owned(), fault: Fault::Duplicate });
         }
-        match limits.into_limits() {
-            Ok(limits) if limits.is_empty() => fail(Fault::Empty),
-            Ok(limits) if limits.iter().filter(|limit| limit.is_shaping()).count() > 1 => {
-                fail(Fault::Lines)
-            }
-            Ok(limits) => {
-                self.set.rules.push(RuleSpec::new(name, Limits::Same(limits)));
-                Ok(self)
-            }
-            Err(error) => fail(Fault::Limit(error)),
-        }
+        self.set.rules.push(RuleSpec::new(name, Limits::Same(limits)));
+        Ok(self)
     }
 
     /// Takes a whole set of rules; those that were there before it are gone.
@@ -200,6 +187,23 @@ impl fmt::Debug for Builder {
             .field("rules", &self.set.rules)
             .field("keys", &self.keys)
             .finish_non_exhaustive()
+    }
+}
+
+/// The limits of a rule of this name, if both make sense.
+pub(super) fn checked(name: &str, limits: impl IntoLimits) -> Result<Vec<Limit>, RuleError> {
+    let fail = |fault| Err(RuleError { rule: name.chars().take(NAME_MAX).collect(), fault });
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(plain) {
+        return fail(Fault::Name);
+    }
+    match limits.into_limits() {
+        Ok(limits) if limits.is_empty() => fail(Fault::Empty),
+        Ok(limits) if limits.iter().filter(|limit| limit.is_shaping()).count() > 1 => {
+            fail(Fault::Lines)
+        }
+        Ok(limits) => Ok(limits),
+        Err(error) => fail(Fault::Limit(error)),
     }
 }
 

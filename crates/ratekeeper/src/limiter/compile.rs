@@ -44,6 +44,8 @@ pub(super) struct Manner {
     pub(super) after: After,
     /// Whether what a request takes is an estimate, to be settled; others are what they are.
     pub(super) metered: bool,
+    /// Whether it came with the question, and is in no release.
+    pub(super) given: bool,
 }
 
 /// What an answer changes about what was charged.
@@ -73,7 +75,11 @@ pub(super) fn compile(
     let rates: Vec<Limit> = limits.iter().filter(|limit| !gives_permits(limit)).copied().collect();
     let some = (1..limits.len()).contains(&rates.len());
     let rates = some.then(|| Arc::new(compile(secret, name, &rates, manner)));
-    let meters = meters(secret, name, limits);
+    let meters = match manner.given {
+        // No rule has a space in its name.
+        true => meters(secret, &format!("{name} given"), limits),
+        false => meters(secret, name, limits),
+    };
     let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());
     let public = manner.public.as_ref().unwrap_or(name);
     let policies = Policy::all(public, limits);

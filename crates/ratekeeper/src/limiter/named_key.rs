@@ -6,6 +6,7 @@ use super::release::{Entry, Release};
 use super::select::{Applies, Selected, is_shadow};
 use super::{Limiter, Prepared, Rule, UnknownRule};
 use crate::key::Key;
+use crate::limit::Limit;
 use crate::rule::{KeyKind, Rollout};
 use std::fmt;
 use std::sync::Arc;
@@ -124,6 +125,20 @@ impl Limiter {
         let (who, now) = (self.0.secret.who(&key), self.0.clock.now());
         let rule = entry.limits_of(&who, release.tier(tier), now).ok_or(AskError::Closed)?;
         Ok((Rule::new(Arc::clone(&self.0), Arc::clone(rule)), key))
+    }
+}
+
+impl Limiter {
+    /// The tiers of the release that decides, the first of which is that of callers who have none.
+    pub fn tiers(&self) -> Vec<Arc<str>> {
+        self.0.rules.load().tiers.clone()
+    }
+
+    /// The limits of a rule, for each tier if they differ; none if it closes its route, or is not there.
+    pub fn limits_of(&self, rule: &str) -> Vec<Vec<Limit>> {
+        let release = self.0.rules.load();
+        let found = release.find(rule).into_iter().flat_map(|entry| &entry.live);
+        found.map(|own| own.limits.to_vec()).collect()
     }
 }
 

@@ -232,6 +232,7 @@ impl Manner {
             on_store_failure: spec.on_store_failure,
             instance: spec.scope == Scope::Instance,
             metered: spec.settle.is_some() || matches!(spec.cost, CostSpec::Header { .. }),
+            given: false,
             after: After { settle: spec.settle.clone(), failures: spec.count == Count::Failures },
         }
     }

@@ -21,7 +21,7 @@ use crate::name::PermitId;
 use crate::store::redis::{
     Again, Ask, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
-use crate::store::{Charge, Receipt};
+use crate::store::{Charge, Contents, Receipt};
 use crate::sync::{AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
@@ -245,17 +245,17 @@ impl Inner {
         }
     }
 
-    /// The entries of a log, as the store has them; `None` while it is away.
-    pub(super) async fn entries_shared(
+    /// What a bucket holds, as the store has it, and when; `None` while it is away.
+    pub(super) async fn look_shared(
         &self,
         shared: &Shared,
         charge: Charge<'_>,
         who: Who,
         most: usize,
-    ) -> Option<Vec<(u64, u64)>> {
+    ) -> Option<(u64, Contents)> {
         let ask = Ask { charge, who: who.shared, patience: 0 };
-        let entries = shared.redis.entries(&ask, most, self.clock.now()).await;
-        entries.inspect_err(|error| self.tell(error)).ok()
+        let held = shared.redis.look(&ask, most, self.clock.now()).await;
+        held.inspect_err(|error| self.tell(error)).ok()
     }
 
     /// Tells the observer what is wrong with the store.

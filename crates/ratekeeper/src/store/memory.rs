@@ -14,6 +14,7 @@ mod former;
 mod kept;
 mod line;
 mod logs;
+mod look;
 mod place;
 mod several;
 mod shard;
@@ -228,11 +229,6 @@ impl Memory {
     pub(crate) fn reset(&self, charge: &Charge<'_>) {
         self.forget_formers(charge);
         self.shard(charge).remove(charge);
-    }
-
-    /// The entries of a log that count, oldest first.
-    pub(crate) fn entries(&self, now: u64, charge: &Charge<'_>) -> Vec<(u64, u64)> {
-        self.shard(charge).book().logs.entries(charge.bucket, now, charge.meter.log_period())
     }
 
     /// What it holds, and what it has done.

@@ -12,7 +12,7 @@ mod connect;
 mod error;
 mod former;
 mod link;
-mod logs;
+mod look;
 mod name;
 mod records;
 mod request;

@@ -98,7 +98,7 @@ pub(super) fn released(words: [u64; 1], units: u64) -> [u64; 1] {
 }
 
 #[inline]
-fn unpack_held([word]: [u64; 1]) -> u64 {
+pub(super) fn unpack_held([word]: [u64; 1]) -> u64 {
     (word >> LOW_BITS).saturating_sub(NOW_MAX)
 }
 

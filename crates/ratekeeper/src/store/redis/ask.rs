@@ -250,7 +250,7 @@ impl Seen {
     }
 
     /// `1<tick>` or `1<tick>:<part>`.
-    fn arrival(&self) -> Option<Arrival> {
+    pub(super) fn arrival(&self) -> Option<Arrival> {
         let Seen::Text(text) = self else { return Some(Arrival::default()) };
         let text = std::str::from_utf8(text).ok()?.strip_prefix('1')?;
         let (tick, part) = text.split_once(':').unwrap_or((text, "0"));
@@ -258,7 +258,7 @@ impl Seen {
     }
 
     /// A number of 5 bytes and others of 3, or all of 6.
-    fn packed<const N: usize>(&self) -> Option<[u64; N]> {
+    pub(super) fn packed<const N: usize>(&self) -> Option<[u64; N]> {
         let Seen::Text(text) = self else { return Some([0; N]) };
         let (form, mut rest) = text.split_first()?;
         let mut next = |width: usize| {
@@ -279,7 +279,7 @@ impl Seen {
     }
 
     /// Up to three numbers with colons between.
-    fn summary(&self) -> Option<[u64; 3]> {
+    pub(super) fn summary(&self) -> Option<[u64; 3]> {
         let mut values = [0; 3];
         if let Seen::Text(text) = self {
             let numbers = std::str::from_utf8(text).ok()?.split(':');

@@ -1,10 +1,13 @@
-//! What a sliding log holds, for people who ask.
+//! What a bucket holds, for people who look on.
 //!
 //! Invariant: looking changes nothing, and no more of a log is read than was asked for.
 
-use super::ask::Seen;
+use super::super::{Charge, Contents, Kind};
+use super::ask::{self, Seen};
 use super::error::StoreError;
-use super::{Ask, Redis, read};
+use super::{Ask, Call, Redis, Taken, read};
+use crate::algorithm::fixed_window::Window;
+use crate::algorithm::sliding_counter::Windows;
 
 /// Bytes of the units before an entry, and of its own.
 const TOTAL: usize = 3;
@@ -16,13 +19,36 @@ const ENTRY: usize = 10;
 const UNITS: u64 = 1 << 24;
 
 impl Redis {
-    /// The entries of a log that count, oldest first; of very many the newest `most`.
-    pub(crate) async fn entries(
+    /// What a bucket holds, and when; of a log of very many entries the newest `most`.
+    pub(crate) async fn look(
         &self,
         ask: &Ask<'_>,
         most: usize,
         given: u64,
-    ) -> Result<Vec<(u64, u64)>, StoreError> {
+    ) -> Result<(u64, Contents), StoreError> {
+        if let Some(period) = ask.charge.meter.log_period() {
+            let (now, entries) = self.entries(ask, period, most, given).await?;
+            return Ok((now, Contents::Log(entries)));
+        }
+        let taken = Taken { id: 0, record: None, given, hold_most: 0 };
+        let mut call = Call::new(true, ask.tag(), given, self.deadline());
+        let argument = ask::charge(&ask.charge, true, 0, &taken, 0);
+        call.add(ask::part_of(&ask.charge.meter.kind), self.name(ask), argument);
+        let (now, rows) = self.run(&mut call).await?;
+        let [_, seen] = &rows[..] else { return Err(self.unreadable()) };
+        let held = Some(seen).filter(|seen| **seen != Seen::Alien);
+        let held = held.and_then(|seen| contents(&ask.charge, seen, now));
+        held.map(|held| (now, held)).ok_or_else(|| self.alien())
+    }
+
+    /// The entries of a log that count, oldest first, and when they did.
+    async fn entries(
+        &self,
+        ask: &Ask<'_>,
+        period: u64,
+        most: usize,
+        given: u64,
+    ) -> Result<(u64, Vec<(u64, u64)>), StoreError> {
         let script = self.scripts.entries();
         let mut args = vec![most.to_string().into_bytes()];
         if self.given_time {
@@ -32,15 +58,34 @@ impl Redis {
         let answer = self.topology.run(ask.tag(), &script, (&keys, &args), self.deadline()).await?;
         let (now, seen) = read(answer).ok_or_else(|| self.unreadable())?;
         match seen.into_iter().next() {
-            Some(Seen::Nothing) => Ok(Vec::new()),
+            Some(Seen::Nothing) => Ok((now, Vec::new())),
             Some(Seen::Text(text)) => {
-                let period = ask.charge.meter.log_period().unwrap_or(0);
-                live(&text, now, period).ok_or_else(|| self.alien())
+                let live = live(&text, now, period).ok_or_else(|| self.alien())?;
+                Ok((now, live))
             }
             Some(Seen::Alien) => Err(self.alien()),
             None => Err(self.unreadable()),
         }
     }
+}
+
+/// What a bucket holds, from what the script that looks reports; of a log that is only a summary. `None` if the
+/// report cannot be read.
+fn contents(charge: &Charge<'_>, seen: &Seen, now: u64) -> Option<Contents> {
+    Some(match &charge.meter.kind {
+        Kind::Bucket(_) | Kind::Shaping(_) => Contents::Arrival(seen.arrival()?),
+        Kind::Fixed(window) => {
+            let [index, count] = seen.packed()?;
+            let state = Window { start: index.saturating_mul(window.period()), count };
+            Contents::window(window, state, now)
+        }
+        Kind::Counter(counter) => {
+            let [index, current, previous] = seen.packed()?;
+            Contents::windows(counter, Windows { index, current, previous }, now)
+        }
+        Kind::Log(_) => return None,
+        Kind::Concurrency(_) => Contents::Permits(seen.summary()?[0]),
+    })
 }
 
 /// The entries that count: a clock that went back stands at the newest. `None` if this is no log.
