@@ -5,7 +5,7 @@
 //! looked at, so that a server that refuses or fails is noticed.
 
 mod load;
-mod programs;
+pub mod programs;
 mod seen;
 
 use crate::shared::Server;

@@ -3,7 +3,7 @@
 //!     cargo run --release                 # everything, about twenty minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
-//!     cargo run --release -- layer | rules | reload | http
+//!     cargo run --release -- layer | rules | reload | http | console
 //!     cargo run --release -- gateway | gateway lean | gateway big      # as a proxy, among proxies
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::ptr_arg, reason = "governor looks a key up as the type that it stores")]
 
+mod console;
 mod contender;
 mod gateway;
 mod http;
@@ -84,6 +85,7 @@ fn main() {
         "rules",
         "reload",
         "http",
+        "console",
         "gateway",
         "redis",
     ];
@@ -121,6 +123,9 @@ fn main() {
     }
     if wanted("http") {
         http::run(&words);
+    }
+    if wanted("console") {
+        console::run(plan);
     }
     if wanted("gateway") {
         gateway::run(&words);
