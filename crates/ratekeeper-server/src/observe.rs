@@ -35,6 +35,7 @@ pub(crate) use histogram::Histogram;
 use bytes::Bytes;
 use history::History;
 use ratekeeper::limiter::{Observed, Observer};
+use ratekeeper::rule::KeyPart;
 use ratekeeper::{Decision, Limiter, StoreError};
 use rules::{Row, Rules};
 use sketch::Sketch;
@@ -278,7 +279,7 @@ impl Observer for Telling {
         });
     }
 
-    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<String>) {
+    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
         if self.0.sketch.wants_keys() {
             self.0.rules.with(rule, |row| self.0.sketch.name(row, who, key));
         }

@@ -10,6 +10,9 @@ use serde::Serialize;
 /// Longest name that a text quotes, in characters.
 const QUOTE_MAX: usize = 64;
 
+/// When to ask again where too much was asked for, unless who refuses knows better.
+const A_SECOND: HeaderValue = HeaderValue::from_static("1");
+
 /// A call that cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -70,6 +73,10 @@ struct Body<'a> {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let kind = HeaderValue::from_static("application/problem+json");
-        (self.status, [(header::CONTENT_TYPE, kind)], self.text()).into_response()
+        let mut answer = (self.status, [(header::CONTENT_TYPE, kind)], self.text()).into_response();
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            answer.headers_mut().insert(header::RETRY_AFTER, A_SECOND);
+        }
+        answer
     }
 }

@@ -30,6 +30,7 @@ mod hold;
 mod holds;
 mod named;
 mod named_key;
+mod meant;
 mod leases;
 mod wait;
 mod queue;

@@ -8,9 +8,12 @@
 pub mod file;
 pub(crate) mod index;
 pub(crate) mod key;
+pub(crate) mod kind;
 pub mod method;
 pub mod pattern;
 pub(crate) mod when;
+
+pub use kind::{KeyKind, KeyPart, KeySpec, UnknownKind};
 
 use crate::identity::Identity;
 use crate::limit::Limit;
@@ -123,45 +126,6 @@ pub struct Exempt {
     pub matches: Match,
     /// and come from one of these networks, if there are any.
     pub ips: Vec<ipnet::IpNet>,
-}
-
-/// One thing that can be counted by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum KeyKind {
-    /// The key that the caller of [`check`](crate::Rule::check) gives; behind a door that gives none, the
-    /// user, the API key or the address.
-    Given,
-    /// The caller's address.
-    Ip,
-    /// The user that was authenticated.
-    User,
-    /// The API key that was verified, by its id.
-    ApiKey,
-    /// The tier.
-    Tier,
-    /// The pattern that matched the path.
-    Route,
-    /// The path.
-    Path,
-    /// The method.
-    Method,
-    /// The host.
-    Host,
-    /// All requests together.
-    Global,
-    /// A header field, by its name in lower case.
-    Header(Arc<str>),
-    /// A claim of a verified token.
-    Claim(Arc<str>),
-    /// A descriptor.
-    Descriptor(Arc<str>),
-}
-
-/// Who is counted: each part is the first of its alternatives that the request has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeySpec {
-    /// The parts, each with at least one alternative.
-    pub parts: Vec<Vec<KeyKind>>,
 }
 
 /// What to do where a request lacks a part of the key.

@@ -8,6 +8,7 @@ use crate::observe::Observe;
 use crate::observe::logs::{Sample, plain};
 use axum::http::Method;
 use ratekeeper::Limiter;
+use ratekeeper::rule::{KeyKind, KeyPart};
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -51,9 +52,17 @@ impl Audit {
     }
 }
 
-/// Says what the change under way is about.
-pub(crate) fn about(limiter: &Limiter, rule: &str, key: &[&str]) {
-    let found = limiter.rule_for(rule, key, None);
+/// Says what the change under way is about: a rule and a key, whose parts may be said to be something.
+pub(crate) fn about(limiter: &Limiter, rule: &str, key: &[(Option<KeyKind>, &str)]) {
+    let said = |(kind, value): &(Option<KeyKind>, &str)| {
+        Some(KeyPart { kind: kind.clone()?, value: (*value).to_owned() })
+    };
+    let parts: Option<Vec<KeyPart>> = key.iter().map(said).collect();
+    let values: Vec<&str> = key.iter().map(|(_, value)| *value).collect();
+    let found = match parts {
+        Some(parts) => limiter.rule_of(rule, &parts, None),
+        None => limiter.rule_for(rule, &values, None),
+    };
     let hash = found.map(|(rule, key)| format!("{:016x}", rule.hash_of(&key)));
     let _ = AUDIT.try_with(|audit| {
         let mut audit = audit.borrow_mut();

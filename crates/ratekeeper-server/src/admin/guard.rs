@@ -20,6 +20,8 @@ use std::net::IpAddr;
 
 pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
 /// Paths that only look, although they take a body.
 const LOOKS: [&str; 3] = ["/v1/rules/validate", "/v1/rules/explain", "/v1/rules/diff"];
 
@@ -41,7 +43,7 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         }
     };
     let call = async move {
-        let response = match role {
+        let mut response = match role {
             Ok(role) => {
                 let from = peer.map_or_else(|| "?".into(), |peer| peer.to_string());
                 request.extensions_mut().insert(Author(format!("{} from {from}", role.name())));
@@ -49,6 +51,8 @@ pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Ne
             }
             Err(refused) => refused.into_response(),
         };
+        // Whoever has a cookie is told what is nobody else's: no cache between keeps it.
+        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NO_STORE);
         let status = response.status().as_u16();
         (response, status)
     };

@@ -2,17 +2,18 @@
 //!
 //! Invariant: the key is the very one that a request of that caller meets; looking charges nothing.
 
+mod asked;
+
 use super::about;
 use crate::app::App;
-use crate::door::{Outcome, PARTS_MAX, json};
+use crate::door::{Outcome, json};
 use crate::observe::Frequent;
-use crate::problem::{Problem, quoted};
+use crate::problem::Problem;
+use asked::{Asked, EXAMPLE, Meant, bad};
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
 use axum::response::Response;
-use form_urlencoded::parse;
-use ratekeeper::limiter::{AskError, LogEntry, RuleKey};
-use ratekeeper::{Algorithm, Decision, Limiter, Rule};
+use ratekeeper::limiter::LogEntry;
+use ratekeeper::{Algorithm, Decision, Rule};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -25,17 +26,8 @@ const ENTRIES_MAX: usize = 1_000;
 const BUCKETS_MAX: usize = 200;
 const KNOWN_MAX: usize = 20;
 
-/// How to ask.
-const EXAMPLE: &str = "ask such as `?rule=login&key=alice`";
-
-/// What is asked for, such as `?rule=api&key=alice`; without a rule, all of them.
-#[derive(Clone, Debug, Default)]
-struct Asked {
-    rule: String,
-    key: Vec<String>,
-    tier: Option<String>,
-    entries: bool,
-}
+/// Rules that are looked through before others have their turn.
+const RULES_AT_ONCE: usize = 100;
 
 /// What a key has left.
 #[derive(Serialize)]
@@ -43,6 +35,8 @@ struct Left<'a> {
     #[serde(flatten)]
     outcome: Map<String, Value>,
     key: &'a [String],
+    /// What each part is.
+    kinds: Vec<String>,
     /// The tier whose limits these are, where tiers differ, or one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     tier: Option<&'a str>,
@@ -71,7 +65,7 @@ impl From<LogEntry> for Entry {
     }
 }
 
-/// What a key has left, and how it came to it.
+/// What a key has left, and how it came to it. Of all that a text may mean, that which was used.
 pub(super) async fn peek(
     State(app): State<App>,
     RawQuery(query): RawQuery,
@@ -80,8 +74,19 @@ pub(super) async fn peek(
     if asked.rule.is_empty() {
         return all(&app, &asked).await;
     }
-    let (rule, key) = asked.find(&app.limiter)?;
-    let left = rule.peek(&key).await;
+    let mut shown = None;
+    for meant in asked.meant(&app.limiter, &asked.rule)? {
+        let (rule, key) = meant.find(&app.limiter)?;
+        let left = rule.peek(&key).await;
+        let used = is_used(&left);
+        if used || shown.is_none() {
+            shown = Some((meant, rule, key, left));
+        }
+        if used {
+            break;
+        }
+    }
+    let Some((meant, rule, key, left)) = shown else { return Err(bad("`key` means nobody")) };
     let entries = match asked.entries {
         true => {
             let entries = rule.entries(&key, ENTRIES_MAX).await;
@@ -89,25 +94,37 @@ pub(super) async fn peek(
         }
         false => None,
     };
-    json(&asked.left(&rule, &left, entries))
+    json(&Left::new(&asked, &meant, &rule, &left, entries))
 }
 
-/// What a key has left under every rule that counts by as many parts.
+/// What a key has left under every rule that counts by as many parts. Beside what a text means first of all, whatever
+/// else it may mean is told where it was used. What all requests share is nobody's.
 async fn all(app: &App, asked: &Asked) -> Result<Response, Problem> {
     if asked.entries {
         return Err(bad(format!("`entries` needs a `rule`; {EXAMPLE}")));
     }
     let (mut buckets, mut more) = (Vec::new(), 0);
-    for own in app.limiter.rules() {
-        for asked in (Asked { rule: own.name().to_owned(), ..asked.clone() }).by_tier(&app.limiter)
-        {
-            // What does not fit has no bucket of this key.
-            let Ok((rule, key)) = asked.find(&app.limiter) else { continue };
-            if buckets.len() < BUCKETS_MAX {
+    for (number, own) in app.limiter.rules().into_iter().enumerate() {
+        if number % RULES_AT_ONCE == RULES_AT_ONCE - 1 {
+            tokio::task::yield_now().await;
+        }
+        // What does not fit has no bucket of this key.
+        let Ok(meanings) = asked.meant(&app.limiter, own.name()) else { continue };
+        for (number, meant) in meanings.iter().enumerate() {
+            if meant.is_shared() {
+                continue;
+            }
+            if buckets.len() >= BUCKETS_MAX {
+                more += usize::from(number == 0);
+                continue;
+            }
+            for meant in meant.by_tier(&app.limiter) {
+                let Ok((rule, key)) = meant.find(&app.limiter) else { continue };
                 let left = rule.peek(&key).await;
-                buckets.push(serde_json::json!(asked.left(&rule, &left, None)));
-            } else {
-                more += 1;
+                if number == 0 || is_used(&left) {
+                    let left = Left::new(asked, &meant, &rule, &left, None);
+                    buckets.push(serde_json::json!(left));
+                }
             }
         }
     }
@@ -116,6 +133,10 @@ async fn all(app: &App, asked: &Asked) -> Result<Response, Problem> {
     json(&serde_json::json!({
         "key": key, "version": version, "buckets": buckets, "more": more, "known": known,
     }))
+}
+
+fn is_used(left: &Decision) -> bool {
+    !left.is_without_figures() && left.remaining() < left.limit()
 }
 
 /// Busy keys of several parts, one of which is this.
@@ -131,7 +152,7 @@ fn known(app: &App, key: &[String]) -> Vec<Frequent> {
     once.take(KNOWN_MAX).collect()
 }
 
-/// Forgets what a key has used.
+/// Forgets what a key has used, whatever it may mean, and in whichever tier: nobody knows a caller's here.
 pub(super) async fn reset(
     State(app): State<App>,
     RawQuery(query): RawQuery,
@@ -140,104 +161,41 @@ pub(super) async fn reset(
     if asked.rule.is_empty() {
         return Err(bad(format!("`rule` is missing; {EXAMPLE}")));
     }
-    let parts: Vec<&str> = asked.key.iter().map(|part| &**part).collect();
-    about(&app.limiter, &asked.rule, &parts);
-    let (rule, key) = asked.find(&app.limiter)?;
-    let left = rule.reset(&key).await;
-    // Nobody knows a caller's tier here: what it has used is forgotten whichever it has.
-    for other in asked.by_tier(&app.limiter) {
-        let (rule, key) = other.find(&app.limiter)?;
-        let _ = rule.reset(&key).await;
+    about(&app.limiter, &asked.rule, &asked.said());
+    let mut told: Option<(Meant, Rule, Decision)> = None;
+    for meant in asked.meant(&app.limiter, &asked.rule)? {
+        for meant in meant.by_tier(&app.limiter) {
+            let (rule, key) = meant.find(&app.limiter)?;
+            let left = rule.reset(&key).await;
+            // One that the store did not take is told before those that it did.
+            if told.as_ref().is_none_or(|_| left.is_without_figures()) {
+                told = Some((meant, rule, left));
+            }
+        }
     }
-    json(&asked.left(&rule, &left, None))
+    let Some((meant, rule, left)) = told else { return Err(bad("`key` means nobody")) };
+    json(&Left::new(&asked, &meant, &rule, &left, None))
 }
 
-impl Asked {
-    /// The same for each tier of which the rule has limits of its own for this key; as it is, if it names one.
-    fn by_tier(&self, limiter: &Limiter) -> Vec<Asked> {
-        if self.tier.is_some() {
-            return vec![self.clone()];
-        }
-        let (mut seen, mut each) = (Vec::new(), Vec::new());
-        for tier in limiter.tiers() {
-            let own = Asked { tier: Some(tier.to_string()), ..self.clone() };
-            let Ok((rule, _)) = own.find(limiter) else { continue };
-            if !seen.contains(&rule.limits().to_vec()) {
-                seen.push(rule.limits().to_vec());
-                each.push(own);
-            }
-        }
-        if each.len() < 2 { vec![self.clone()] } else { each }
-    }
-
-    fn read(query: &str) -> Result<Asked, Problem> {
-        let mut asked = Asked::default();
-        for (name, value) in parse(query.as_bytes()) {
-            match &*name {
-                "rule" | "tier" if value.is_empty() => {
-                    return Err(bad(format!("`{name}` is empty; send one, or leave it out")));
-                }
-                "rule" if asked.rule.is_empty() => asked.rule = value.into_owned(),
-                "tier" if asked.tier.is_none() => asked.tier = Some(value.into_owned()),
-                "key" if value.is_empty() => {
-                    return Err(bad("`key` is empty; send who is counted"));
-                }
-                "key" if asked.key.len() < PARTS_MAX => asked.key.push(value.into_owned()),
-                "key" => {
-                    return Err(bad(format!("there are more than {PARTS_MAX} `key`; send fewer")));
-                }
-                "entries" if ["true", "false"].contains(&&*value) => {
-                    asked.entries = value == "true";
-                }
-                "entries" => {
-                    return Err(bad("`entries` is neither true nor false; send one of them"));
-                }
-                "rule" | "tier" => {
-                    return Err(bad(format!("`{name}` is there twice; send it once")));
-                }
-                _ => {
-                    let name = quoted(&name);
-                    let fields = "rule, key, tier and entries";
-                    return Err(bad(format!("there is no field `{name}`; there are {fields}")));
-                }
-            }
-        }
-        match asked.key.is_empty() {
-            true => Err(bad(format!("`key` is missing; {EXAMPLE}"))),
-            false => Ok(asked),
-        }
-    }
-
-    fn find(&self, limiter: &Limiter) -> Result<(Rule, RuleKey), Problem> {
-        let key: Vec<&str> = self.key.iter().map(|part| &**part).collect();
-        limiter.rule_for(&self.rule, &key, self.tier.as_deref()).map_err(|error| match error {
-            AskError::Unknown(unknown) => {
-                Problem::new(StatusCode::NOT_FOUND, format!("`rule` is unknown: {unknown}"))
-            }
-            AskError::Closed | AskError::Parts { .. } => {
-                bad(format!("`key` does not fit: {error}"))
-            }
-        })
-    }
-
-    fn left(&self, rule: &Rule, left: &Decision, entries: Option<Option<Vec<Entry>>>) -> Left<'_> {
+impl<'a> Left<'a> {
+    fn new(
+        asked: &'a Asked,
+        meant: &'a Meant,
+        rule: &Rule,
+        left: &Decision,
+        entries: Option<Option<Vec<Entry>>>,
+    ) -> Left<'a> {
+        let algorithm = |own: &ratekeeper::Limit| own.algorithm().map(Algorithm::name);
         Left {
             outcome: Outcome::new(rule.name(), left, false).members(),
-            key: &self.key,
-            tier: self.tier.as_deref(),
+            key: &asked.key,
+            kinds: meant.parts.iter().map(|part| part.kind.to_string()).collect(),
+            tier: meant.tier.as_deref(),
             version: rule.version(),
             limits: rule.limits().iter().map(ToString::to_string).collect(),
-            algorithms: rule
-                .limits()
-                .iter()
-                .map(|own| own.algorithm().map(Algorithm::name))
-                .collect(),
+            algorithms: rule.limits().iter().map(algorithm).collect(),
             source: left.source().name(),
             entries,
         }
     }
-}
-
-fn bad(detail: impl Into<String>) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, detail)
 }

@@ -35,8 +35,9 @@ const NAME: &str = "ratekeeper";
 /// How long a cookie is good, in seconds.
 const LASTS: u64 = 12 * 3600;
 
-/// Cookies of our name that are looked at: a browser sends one, and who else writes cookies on this host another.
-const COOKIES_MAX: usize = 2;
+/// Cookies of our name that are looked at: a browser sends one, and who else writes cookies on this host may put
+/// others before it.
+const COOKIES_MAX: usize = 16;
 
 /// Digits of a proof.
 const PROOF_DIGITS: usize = 64;
@@ -246,6 +247,20 @@ mod tests {
         let gone = Tokens::read(OTHER).unwrap();
         let headers = fields(&cookie(LONG.as_bytes(), 100).unwrap());
         assert!(Session::of(&gone, &headers, 1).is_none());
+    }
+
+    /// Goal: whoever can plant cookies on this host locks nobody out.
+    /// Method: others of the same name before the good one, up to the bound and beyond it.
+    #[test]
+    fn planted_cookies_do_not_hide_the_good_one() {
+        let tokens = Tokens::read(LONG).unwrap();
+        let good = cookie(LONG.as_bytes(), 100).unwrap();
+        let role = |planted: usize| {
+            let others = format!("x; {NAME}=").repeat(planted);
+            Session::of(&tokens, &fields(&format!("{others}{good}")), 1).map(|own| own.role)
+        };
+        assert_eq!(role(COOKIES_MAX - 1), Some(Role::Write));
+        assert_eq!(role(COOKIES_MAX), None, "what is looked at has a bound");
     }
 
     /// Goal: no part of a cookie can be changed, and it does not show its token.

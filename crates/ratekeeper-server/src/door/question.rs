@@ -190,7 +190,9 @@ fn rule_and_key<'a>(
                 Problem::field(StatusCode::NOT_FOUND, &rule_path.to_string(), &fault)
             }
             AskError::Closed => bad_field(rule_path, &format!("cannot be asked: {error}")),
-            AskError::Parts { .. } => bad_field(key_path, &format!("does not fit: {error}")),
+            AskError::Parts { .. } | AskError::Kind(_) => {
+                bad_field(key_path, &format!("does not fit: {error}"))
+            }
         })?;
     Ok(Question { prepared, about: About::Key(texts) })
 }

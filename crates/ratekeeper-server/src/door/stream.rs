@@ -1,8 +1,8 @@
 //! Live figures as they happen: what each rule did in the last second, how long it took, and how the store is.
 //!
 //! One task counts for all who listen, so that another listener costs next to nothing. Invariants: a stream has a
-//! bound on its listeners, and ends with the server, or when its listener does not read; who begins to listen is told
-//! the last quarter of an hour first, and misses no second after that.
+//! bound on its listeners, and ends with the server, or when its listener has not read for long; who begins to listen
+//! is told the last quarter of an hour first, and misses no second after that.
 
 use crate::app::App;
 use crate::life::Phase;
@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http_body_util::channel::{Channel, Sender};
 use ratekeeper::layer::Peer;
+use ratekeeper::limiter::Health;
 use serde::Serialize;
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -192,6 +193,8 @@ async fn event<'a>(
     let sum = |of: fn(&Counted) -> u64| rules.iter().map(of).sum();
     let usage = app.observe.usage(&app.limiter).await;
     let (degraded, breaker_open) = app.observe.is_degraded(&app.limiter);
+    // A store that nobody needs just now may be away, too.
+    let degraded = degraded || (app.is_shared && app.limiter.canary().await != Health::Well);
     let (stats, before) = (&now.memory, &last.memory);
     let mut switches = app.limiter.switches();
     switches.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -4,10 +4,14 @@
 //! Invariants: there are [`ENTRIES_MAX`] entries and no more; a count is never too low, and too high by at
 //! most the error that is told with it. A key's text is kept only while its entry stays.
 
+mod text;
+
 use super::rules::Row;
+use ratekeeper::rule::KeyPart;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use text::Text;
 
 /// Entries of each of the two lists.
 pub const ENTRIES_MAX: usize = PARTS * ENTRIES;
@@ -17,10 +21,6 @@ const ENTRIES: usize = 64;
 
 /// Times that a key has to be seen while it has an entry before its text is kept.
 const STAYS: u64 = 2;
-
-/// Parts of a key that are kept, and characters of each.
-const KEY_PARTS_MAX: usize = 16;
-const KEY_CHARS_MAX: usize = 128;
 
 #[derive(Default)]
 pub(super) struct Sketch {
@@ -32,8 +32,12 @@ pub(super) struct Sketch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Frequent {
     pub(crate) rule: Arc<str>,
-    /// Its parts; `None` until it was seen some times.
+    /// Its parts, and what each of them is; `None` until it was seen some times.
     pub(crate) key: Option<Vec<String>>,
+    pub(crate) kinds: Option<Vec<String>>,
+    /// Whether they were cut, so that they are no key.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cut: bool,
     /// The hash that stands for it in logs.
     pub(crate) hash: String,
     /// Requests, or refusals.
@@ -68,7 +72,7 @@ impl Default for Part {
 struct Entry {
     row: Option<Arc<Row>>,
     who: u64,
-    key: Option<Vec<String>>,
+    key: Option<Text>,
     refused: u64,
     error: u64,
 }
@@ -93,7 +97,7 @@ impl Sketch {
     }
 
     /// Keeps the text of a key, if it is wanted.
-    pub(super) fn name(&self, row: &Arc<Row>, who: u64, key: &dyn Fn() -> Vec<String>) {
+    pub(super) fn name(&self, row: &Arc<Row>, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
         self.asked.name(row, who, key);
         self.refused.name(row, who, key);
     }
@@ -141,12 +145,12 @@ impl List {
         place
     }
 
-    fn name(&self, row: &Arc<Row>, who: u64, key: &dyn Fn() -> Vec<String>) {
+    fn name(&self, row: &Arc<Row>, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
         let id = id(row, who);
         let mut part = self.part(id);
         let Some(place) = part.ids.iter().position(|known| *known == id) else { return };
         if part.is_nameless(place) {
-            part.entries[place].key = Some(shortened(key()));
+            part.entries[place].key = Some(Text::of(key()));
             self.nameless.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -157,9 +161,13 @@ impl List {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
             for (entry, count) in part.entries.iter().zip(part.counts) {
                 let Entry { row: Some(row), who, key, refused, error } = entry else { continue };
-                let (rule, key, hash) = (Arc::clone(row.id()), key.clone(), hash(*who));
+                let (rule, hash) = (Arc::clone(row.id()), hash(*who));
                 let (refused, error) = (*refused, *error);
-                all.push(Frequent { rule, key, hash, count, refused, error });
+                let (key, kinds, cut) = match key.clone() {
+                    Some(Text { values, kinds, cut }) => (Some(values), Some(kinds), cut),
+                    None => (None, None, false),
+                };
+                all.push(Frequent { rule, key, kinds, cut, hash, count, refused, error });
             }
         }
         all.sort_by(|one, other| other.count.cmp(&one.count).then(one.hash.cmp(&other.hash)));
@@ -190,18 +198,16 @@ pub(super) fn hash(who: u64) -> String {
     format!("{who:016x}")
 }
 
-fn shortened(key: Vec<String>) -> Vec<String> {
-    let short = |part: String| match part.char_indices().nth(KEY_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &part[..end]),
-        None => part,
-    };
-    key.into_iter().take(KEY_PARTS_MAX).map(short).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::rules::Rules;
+    use super::text::KEY_CHARS_MAX;
     use super::*;
+    use ratekeeper::rule::KeyKind;
+
+    fn part(kind: KeyKind, value: &str) -> KeyPart {
+        KeyPart { kind, value: value.to_owned() }
+    }
 
     /// Any number as a hash would be.
     fn spread(number: u64) -> u64 {
@@ -244,7 +250,7 @@ mod tests {
         let asked = std::cell::Cell::new(0);
         let key = || {
             asked.set(asked.get() + 1);
-            vec!["alice".to_owned(), "x".repeat(2 * KEY_CHARS_MAX)]
+            vec![part(KeyKind::User, "alice"), part(KeyKind::Path, &"x".repeat(2 * KEY_CHARS_MAX))]
         };
         for _ in 0..5 {
             rules.with("one", |row| sketch.name(row, 7, &key));
@@ -256,6 +262,8 @@ mod tests {
         assert_eq!((list[0].count, list[1].count), (5, 1));
         let parts = list[0].key.as_ref().unwrap();
         assert_eq!((&*parts[0], parts[1].chars().count()), ("alice", KEY_CHARS_MAX + 1));
+        let kinds = list[0].kinds.as_ref().unwrap();
+        assert_eq!((&kinds[..], list[0].cut), (&["user".to_owned(), "path".to_owned()][..], true));
         assert!(list[1].key.is_none() && !sketch.wants_keys());
     }
 
@@ -271,7 +279,9 @@ mod tests {
         }
         assert!(sketch.wants_keys());
         for number in 0..2_000_u64 {
-            rules.with("api", |row| sketch.name(row, spread(number), &|| vec!["k".to_owned()]));
+            rules.with("api", |row| {
+                sketch.name(row, spread(number), &|| vec![part(KeyKind::Ip, "k")]);
+            });
         }
         assert!(!sketch.wants_keys());
     }

@@ -78,3 +78,132 @@ fn buckets_of_every_tier_are_told_and_reset() {
     ask("DELETE", "rule=api&key=alice");
     assert_eq!(told("alice"), [api(&free, 5), api(&pro, 50), all]);
 }
+
+/// A server, and the calls of these tests.
+struct Site(Server);
+
+impl Site {
+    fn by(rules: &str) -> Site {
+        let server = Server::start();
+        let reply = crate::live::call(server.address, "PUT /v1/rules", "", rules);
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        Site(server)
+    }
+
+    /// Asks as a request of this caller, and says how many are left; none if it is refused.
+    fn request(&self, caller: &str) -> Option<u64> {
+        let body = format!(r#"{{"request":{{"method":"GET","path":"/",{caller}}}}}"#);
+        let told = check(self.0.address, &body).json();
+        told["allowed"].as_bool().expect("it is decided").then(|| told["remaining"].as_u64())?
+    }
+
+    fn call(&self, line: &str, body: &str) -> serde_json::Value {
+        let field = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        let reply = send(self.0.address, &request(line, field, body));
+        assert_eq!(reply.status, 200, "{line}: {}", reply.body);
+        reply.json()
+    }
+
+    /// The key of a rule as `/v1/top` tells it, as a query and as an override has it.
+    fn told(&self, rule: &str) -> (String, serde_json::Value) {
+        let top = self.call("GET /v1/top", "");
+        let all = top["keys"].as_array().expect("there are some");
+        let own = all.iter().find(|own| own["rule"] == rule).expect("it is busy");
+        let (key, kinds) = (own["key"].as_array(), own["kinds"].as_array());
+        let both = key.expect("it is known").iter().zip(kinds.expect("it is known"));
+        let mut query = format!("rule={rule}");
+        let mut parts = Vec::new();
+        for (value, kind) in both {
+            let text = |own: &serde_json::Value| own.as_str().expect("a text").to_owned();
+            let (value, kind) = (text(value), text(kind));
+            query.push_str(&format!("&key={value}&kind={kind}"));
+            parts.push(json!({ kind: value }));
+        }
+        (query, json!(parts))
+    }
+}
+
+/// Goal: whatever a caller is counted by, a key that was told is reset and overridden, and no other.
+/// Method: an address that stands in for a user, the second of two header fields, an API's user behind a rule without
+/// a key, and everyone together; each is used up, reset as it was told, used up again, and overridden as it was told.
+#[test]
+fn a_key_that_is_told_is_the_one_that_is_changed() {
+    let site = Site::by(
+        "rules:\n\
+         - {id: user, key: user, limit: 3/hour, match: {headers: {X-Rule: user}}}\n\
+         - {id: field, match: {headers: {X-Rule: field}}, limit: 3/hour,\n   \
+         key: {first: [\"header:X-A\", \"header:X-B\"]}}\n\
+         - {id: open, limit: 3/hour, match: {headers: {X-Rule: open}}}\n\
+         - {id: all, key: global, limit: 3/hour, match: {headers: {X-Rule: all}}}\n",
+    );
+    for (rule, query) in [
+        ("user", "rule=user&key=192.0.2.7&kind=ip"),
+        ("field", "rule=field&key=192.0.2.9&kind=header:x-b"),
+        ("open", "rule=open&key=192.0.2.7&kind=ip"),
+        ("all", "rule=all&key=everyone&kind=global"),
+    ] {
+        let caller =
+            format!(r#""ip":"192.0.2.7","headers":{{"X-Rule":"{rule}","X-B":"192.0.2.9"}}"#);
+        let drain = || (0..4).map(|_| site.request(&caller)).collect::<Vec<_>>();
+        assert_eq!(drain(), [Some(2), Some(1), Some(0), None], "{rule}");
+        let (told, parts) = site.told(rule);
+        assert_eq!(told, query);
+        assert_eq!(site.call(&format!("GET /v1/keys?{told}"), "")["remaining"], 0, "{rule}");
+        assert_eq!(site.call(&format!("DELETE /v1/keys?{told}"), "")["remaining"], 3, "{rule}");
+        assert_eq!(drain(), [Some(2), Some(1), Some(0), None], "{rule}");
+        let own = json!({ "rule": rule, "key": parts, "limit": "5/hour" }).to_string();
+        site.call("PUT /v1/overrides", &own);
+        assert_eq!(site.request(&caller), Some(1), "3 of 5 are used: {rule}");
+    }
+}
+
+/// Goal: who writes a key without saying what it is finds the bucket that was used, and resets it; an address stands
+/// in for a user without a word. What all requests share is nobody's.
+/// Method: callers by address and by the second alternative; look, reset and override by the text alone.
+#[test]
+fn a_text_alone_means_what_was_used() {
+    let site = Site::by(
+        "rules:\n\
+         - {id: user, key: user, limit: 3/hour}\n\
+         - {id: field, key: {first: [\"header:X-A\", \"header:X-B\"]}, limit: 3/hour}\n\
+         - {id: all, key: global, limit: 100/hour}\n",
+    );
+    let caller = r#""ip":"192.0.2.7","headers":{"X-B":"b"}"#;
+    assert_eq!(site.request(caller), Some(2));
+    let all = |key: &str| -> Vec<_> {
+        let told = site.call(&format!("GET /v1/keys?key={key}"), "");
+        let own = |own: &serde_json::Value| {
+            (own["rule"].clone(), own["kinds"][0].clone(), own["remaining"].clone())
+        };
+        told["buckets"].as_array().expect("there are some").iter().map(own).collect()
+    };
+    let row = |rule: &str, kind: &str, left: u64| (json!(rule), json!(kind), json!(left));
+    let address = [row("user", "user", 3), row("user", "ip", 2), row("field", "header:x-a", 3)];
+    assert_eq!(all("192.0.2.7")[..3], address);
+    assert_eq!(
+        all("b"),
+        [row("user", "user", 3), row("field", "header:x-a", 3), row("field", "header:x-b", 2)]
+    );
+    for (rule, key, kind) in [("user", "192.0.2.7", "ip"), ("field", "b", "header:x-b")] {
+        let query = format!("rule={rule}&key={key}");
+        let told = site.call(&format!("GET /v1/keys?{query}"), "");
+        assert_eq!((&told["remaining"], &told["kinds"]), (&json!(2), &json!([kind])));
+        site.call(&format!("DELETE /v1/keys?{query}"), "");
+        let now = site.call(&format!("GET /v1/keys?{query}&kind={kind}"), "");
+        assert_eq!(now["remaining"], 3, "{rule}");
+    }
+    site.call("PUT /v1/overrides", r#"{"rule":"user","key":"192.0.2.7","limit":"1/hour"}"#);
+    assert_eq!(site.request(caller), Some(0), "an address needs no word");
+    for (query, fault) in [
+        ("rule=user&key=b&kind=nobody", "nothing is counted by it"),
+        ("rule=user&key=b&kind=host", "does not count by `host`"),
+        ("rule=user&key=b&kind=user&kind=ip", "once for each `key`"),
+        ("key=b&kind=user", "needs a `rule`"),
+        ("rule=user&key=", "`key` is empty"),
+    ] {
+        let reply = send(site.0.address, &request(&format!("GET /v1/keys?{query}"), "", ""));
+        assert_eq!(reply.status, 400, "{query}");
+        assert!(reply.body.contains(fault), "{}", reply.body);
+        assert_eq!(reply.field("cache-control"), Some("no-store"), "{query}");
+    }
+}

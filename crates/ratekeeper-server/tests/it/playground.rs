@@ -169,11 +169,19 @@ fn a_changed_card_says_what_becomes_of_its_state() {
         let few = card(algorithm, "10/10s");
         play(&server, "send", VISITOR, &few, 3);
         let told = change(&few, &card(algorithm, "50/10s"));
-        assert_eq!(told["text"], "Kept: 3 of 10 used before, 3 of 50 now.", "{algorithm}");
+        let text = "What was used is kept. 7 of 10 left before, 47 of 50 now.";
+        assert_eq!(told["text"], text, "{algorithm}");
         assert_eq!((&told["kept"], &told["answer"]["remaining"]), (&json!(true), &json!(47)));
         let told = change(&card(algorithm, "50/10s"), &card(algorithm, "2/10s"));
-        let text = told["text"].as_str().unwrap_or_default();
-        assert!(text.starts_with("Kept: 3 of 50 used before, which is more than the 2"), "{text}");
+        let text = "What was used is kept. 47 of 50 left before, 0 of 2 now. Nothing passes until enough of \
+                    it is over.";
+        assert_eq!(told["text"], text, "{algorithm}");
+        // And back: a window remembers more than the smaller limit could say, a bucket as much as it holds.
+        let told = change(&card(algorithm, "2/10s"), &card(algorithm, "50/10s"));
+        let left = if algorithm == "token_bucket" { 48 } else { 47 };
+        let text = format!("What was used is kept. 0 of 2 left before, {left} of 50 now.");
+        assert_eq!(told["text"], text, "{algorithm}");
+        change(&card(algorithm, "50/10s"), &card(algorithm, "2/10s"));
         let told = change(&card(algorithm, "2/10s"), &card(algorithm, "50/20s"));
         assert_eq!((&told["kept"], &told["answer"]["remaining"]), (&json!(false), &json!(50)));
         assert!(told["text"].as_str().is_some_and(|text| text.starts_with("Begun afresh")));
@@ -190,7 +198,8 @@ fn a_changed_card_says_what_becomes_of_its_state() {
     play(&server, "send", VISITOR, &police, 3);
     change(&police, &other);
     play(&server, "send", VISITOR, &other, 4);
-    assert_eq!(change(&other, &police)["text"], "Kept: 7 of 10 used before, 7 of 10 now.");
+    let text = "What was used is kept. 3 of 10 left before, 3 of 10 now.";
+    assert_eq!(change(&other, &police)["text"], text);
 }
 
 /// Goal: the cards begin as the demo rules are.
@@ -282,9 +291,10 @@ fn the_playground_has_a_bound_for_all() {
     let mut stream = crate::wire::connect(server.address);
     let json = "Content-Type: application/json\r\n";
     let bytes = request("POST /v1/playground/state", json, &body);
-    let refused = (0..2_000).any(|_| {
+    let refused = (0..2_000).find_map(|_| {
         stream.write_all(bytes.as_bytes()).expect("it is open");
-        read_reply(&mut stream).status == 429
+        Some(read_reply(&mut stream)).filter(|reply| reply.status == 429)
     });
-    assert!(refused, "16 000 cards in a moment");
+    let refused = refused.expect("16 000 cards in a moment are too many");
+    assert_eq!(refused.field("retry-after"), Some("1"));
 }

@@ -106,12 +106,17 @@ fn keys_and_switches_are_told() {
     assert_eq!(told[2]["switches"], json!([{"rule": "fixed-window", "rollout": "25%"}]));
 }
 
-/// Goal: what a rule in shadow would refuse is told by requests and by callers; under other limits it begins anew.
+/// Goal: what a rule in shadow, or a limit on trial, would refuse is told by requests and by callers; under other
+/// limits it begins anew.
 /// Method: three callers, two of whom ask twice under a limit of one; then another limit.
 #[test]
 fn what_shadow_would_refuse_is_told_by_callers() {
-    let rules =
-        |limit: &str| format!("rules: [{{id: api, key: ip, limit: {limit}, rollout: shadow}}]");
+    let rules = |limit: &str| {
+        format!(
+            "rules:\n- {{id: api, key: ip, limit: {limit}, rollout: shadow}}\n\
+             - {{id: org, key: ip, limit: 100/minute, trial: {limit}}}\n"
+        )
+    };
     let server = Server::by(&rules("1/minute"));
     let mut events = Events::of(&server);
     events.next("history");
@@ -120,19 +125,26 @@ fn what_shadow_would_refuse_is_told_by_callers() {
         assert_eq!(check(server.address, &body).json()["allowed"], true);
     };
     ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.1", "192.0.2.2"].into_iter().for_each(ask);
-    let top = || send(server.address, &request("GET /v1/top", "", "")).json()["rules"][0].clone();
     let told = json!({"asked": 5, "refused": 2, "callers": 3, "callers_refused": 2});
-    assert_eq!((&top()["shadow"], &top()["shadow_refused"]), (&told, &json!(2)));
+    let nothing = json!({"asked": 0, "refused": 0, "callers": 0, "callers_refused": 0});
+    let is = |shadow: &Value| {
+        let top = send(server.address, &request("GET /v1/top", "", "")).json();
+        for name in ["api", "org trial"] {
+            let rows = top["rules"].as_array().expect("there are some");
+            let row = rows.iter().find(|row| row["rule"] == name).expect("it was met");
+            assert_eq!((&row["shadow"], &row["shadow_refused"]), (shadow, &json!(2)), "{name}");
+        }
+    };
+    is(&told);
     // The limits that it is of are looked at each second.
     events.next("figures");
     events.next("figures");
-    assert_eq!(top()["shadow"], told);
+    is(&told);
     let put = request("PUT /v1/rules", "Content-Type: application/yaml\r\n", &rules("2/minute"));
     assert_eq!(send(server.address, &put).status, 200);
     events.next("figures");
     events.next("figures");
-    let nothing = json!({"asked": 0, "refused": 0, "callers": 0, "callers_refused": 0});
-    assert_eq!((&top()["shadow"], &top()["shadow_refused"]), (&nothing, &json!(2)));
+    is(&nothing);
 }
 
 /// Goal: the last refusals are listed, the newest first, with who, where and why.

@@ -10,6 +10,8 @@ use crate::decision::Decision;
 use crate::limit::Limit;
 use crate::request::{Rejected, Request};
 use crate::rule::Rollout;
+use crate::rule::key::parts_of;
+use crate::rule::kind::KeyPart;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -97,8 +99,8 @@ impl Limiter {
         let entry = release.find(rule)?;
         let found = entry.at(0, view.host.as_deref(), view.path.as_ref())?;
         let route = found.pattern.and_then(|own| entry.spec.matches.paths.get(own as usize));
-        let parts = view.key(entry, route).ok()??.parts();
-        Some(parts.into_iter().map(|(_, value)| value).collect())
+        let key = view.key(entry, route).ok()??;
+        Some(parts_of(key.as_bytes()).into_iter().map(|part| part.value).collect())
     }
 
     fn explain_rules(&self, request: &Request<'_>) -> Result<(Explanation, Vec<Look>), Rejected> {
@@ -121,7 +123,9 @@ impl Limiter {
                         route.and_then(|number| entry.spec.matches.paths.get(number as usize));
                     explained.route = route.map(ToString::to_string);
                     let key = view.key(entry, route)?;
-                    explained.key = key.map_or_else(Vec::new, |key| key.parts());
+                    let parts = key.map_or_else(Vec::new, |key| parts_of(key.as_bytes()));
+                    let told = |part: KeyPart| (part.kind.to_string(), part.value);
+                    explained.key = parts.into_iter().map(told).collect();
                     explained.mode = if shadow { Mode::Shadow } else { Mode::Enforced };
                     if let Applies::Limits { rule, who, cost, .. } = applies {
                         explained.limits = rule.limits.to_vec();

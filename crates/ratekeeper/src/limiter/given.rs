@@ -32,7 +32,8 @@ impl Limiter {
 
 impl Rule {
     /// The same rule, which takes over what keys have used under `former` limits: as a release does from the
-    /// one before it, where algorithm and period are the same.
+    /// one before it, where algorithm and period are the same. What `former` itself took over from others is
+    /// not followed any further.
     ///
     /// ```
     /// use ratekeeper::Limiter;

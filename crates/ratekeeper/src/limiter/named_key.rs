@@ -2,11 +2,13 @@
 //!
 //! Invariant: a key that was written is counted as what the rule counts by, and never as something else.
 
-use super::release::{Entry, Release};
+use super::release::{Entry, Release, TRIAL};
 use super::select::{Applies, Selected, is_shadow};
 use super::{Limiter, Prepared, Rule, UnknownRule};
 use crate::key::Key;
 use crate::limit::Limit;
+use crate::rule::key::parts_of;
+use crate::rule::kind::KeyPart;
 use crate::rule::{KeyKind, Rollout};
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +41,17 @@ impl Key for RuleKey {
     }
 }
 
+impl RuleKey {
+    /// Its parts, as people read them.
+    pub fn parts(&self) -> Vec<KeyPart> {
+        let given = |value: &String| KeyPart { kind: KeyKind::Given, value: value.clone() };
+        match &self.0 {
+            Form::Given(parts) => parts.iter().map(given).collect(),
+            Form::Encoded(bytes) => parts_of(bytes),
+        }
+    }
+}
+
 /// Why a rule cannot be asked for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskError {
@@ -51,6 +64,8 @@ pub enum AskError {
         /// How many the rule counts by.
         wanted: usize,
     },
+    /// The rule does not count by what a part of the key is said to be.
+    Kind(KeyKind),
     /// The rule lets nobody pass, so there is nothing to ask.
     Closed,
 }
@@ -74,6 +89,9 @@ impl fmt::Display for AskError {
                     "the key has {given} parts, and the rule counts by {wanted}; give a list of {wanted}"
                 )
             }
+            AskError::Kind(kind) => {
+                write!(f, "the rule does not count by `{kind}` there; look at its `key`")
+            }
             AskError::Closed => f.write_str(
                 "the rule closes its route, so it has no limits; ask about a request instead",
             ),
@@ -95,13 +113,12 @@ impl Limiter {
         cost: u64,
     ) -> Result<Prepared, AskError> {
         let release = self.0.rules.load();
-        let parts = key;
-        let (entry, key) = named(&release, name, parts)?;
+        let (entry, key) = named(&release, name, &unsaid(key))?;
         let mut selected = Selected { looks: cost == 0, ..Selected::default() };
         let rollout = self.0.switched(name).unwrap_or(entry.spec.rollout);
         if rollout != Rollout::Off {
             let (who, tier) = (self.0.secret.who(&key), release.tier(tier));
-            self.0.meet(name, &who, &|| parts.iter().map(|&part| part.to_owned()).collect());
+            self.0.meet(name, &who, &|| key.parts());
             let applies = match entry.limits_of(&who, tier, self.0.clock.now()) {
                 Some(rule) => Applies::Limits { rule, trial: entry.tried(tier), who, cost },
                 None => Applies::Closed,
@@ -121,7 +138,7 @@ impl Limiter {
         tier: Option<&str>,
     ) -> Result<(Rule, RuleKey), AskError> {
         let release = self.0.rules.load();
-        let (entry, key) = named(&release, name, key)?;
+        let (entry, key) = named(&release, name, &unsaid(key))?;
         let (who, now) = (self.0.secret.who(&key), self.0.clock.now());
         let rule = entry.limits_of(&who, release.tier(tier), now).ok_or(AskError::Closed)?;
         Ok((Rule::new(Arc::clone(&self.0), Arc::clone(rule)), key))
@@ -134,31 +151,48 @@ impl Limiter {
         self.0.rules.load().tiers.clone()
     }
 
-    /// The limits of a rule, for each tier if they differ; none if it closes its route, or is not there.
+    /// The limits of a rule, for each tier if they differ; none if it closes its route, or is not there. Of a
+    /// rule by the name under which an observer is told of its limits on trial, those.
     pub fn limits_of(&self, rule: &str) -> Vec<Vec<Limit>> {
         let release = self.0.rules.load();
-        let found = release.find(rule).into_iter().flat_map(|entry| &entry.live);
-        found.map(|own| own.limits.to_vec()).collect()
+        let found: &[_] = match rule.strip_suffix(TRIAL) {
+            Some(rule) => release.find(rule).map_or(&[], |entry| &entry.trial),
+            None => release.find(rule).map_or(&[], |entry| &entry.live),
+        };
+        found.iter().map(|own| own.limits.to_vec()).collect()
     }
 }
 
+/// Values of which nobody said what they are.
+fn unsaid<'v>(key: &[&'v str]) -> Vec<Said<'static, 'v>> {
+    key.iter().map(|value| (None, *value)).collect()
+}
+
+/// A value, and what it is, if that was said.
+pub(super) type Said<'k, 'v> = (Option<&'k KeyKind>, &'v str);
+
 /// The rule of this name, and a key that somebody wrote as that rule counts it.
-fn named<'r>(
+pub(super) fn named<'r>(
     release: &'r Release,
     name: &str,
-    key: &[&str],
+    key: &[Said<'_, '_>],
 ) -> Result<(&'r Entry, RuleKey), AskError> {
     let Some(entry) = release.find(name) else {
         let names = release.entries.iter().map(|entry| &*entry.spec.id);
         return Err(AskError::Unknown(UnknownRule::new(name, names)));
     };
-    let spec = &entry.spec.key;
-    if spec.is_given() {
-        let parts = key.iter().map(|part| (*part).to_owned()).collect();
+    let (spec, on_missing) = (&entry.spec.key, entry.spec.on_missing);
+    if spec.is_given() && key.iter().all(|(kind, _)| kind.is_none_or(|own| *own == KeyKind::Given))
+    {
+        let parts = key.iter().map(|(_, part)| (*part).to_owned()).collect();
         return Ok((entry, RuleKey(Form::Given(parts))));
     }
-    let said = key.iter().map(|part| (None::<&KeyKind>, *part));
-    let written = spec.written(said, |address| release.identity.network(address));
+    for (number, (kind, _)) in key.iter().enumerate() {
+        if let Some(kind) = kind.filter(|kind| !spec.kinds(number, on_missing).contains(kind)) {
+            return Err(AskError::Kind(kind.clone()));
+        }
+    }
+    let written = spec.written(key.iter().copied(), |address| release.identity.network(address));
     let parts = AskError::Parts { given: key.len(), wanted: spec.parts.len() };
     Ok((entry, RuleKey(Form::Encoded(written.ok_or(parts)?.as_bytes().to_vec()))))
 }

@@ -7,6 +7,7 @@ use super::{Compiled, Inner};
 use crate::decision::Decision;
 use crate::diagnosis::Diagnosis;
 use crate::key::Who;
+use crate::rule::kind::KeyPart;
 use std::time::Duration;
 
 /// Is told of every decision; for metrics. Called on the caller's thread: be quick.
@@ -29,7 +30,7 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A key is about to be counted under a rule; `key` writes its parts down, which nobody keeps but
     /// who asks for them.
-    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<String>) {
+    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
         let _ = (rule, who, key);
     }
 
@@ -101,7 +102,7 @@ impl Inner {
 
     /// Tells of a key that is about to be counted.
     #[inline]
-    pub(super) fn meet(&self, rule: &str, who: &Who, key: &dyn Fn() -> Vec<String>) {
+    pub(super) fn meet(&self, rule: &str, who: &Who, key: &dyn Fn() -> Vec<KeyPart>) {
         if let Some(observer) = &self.observer {
             observer.met(rule, who.local, key);
         }

@@ -15,12 +15,17 @@ use crate::limit::Limit;
 use crate::rule::index::Index;
 use crate::rule::when::Condition;
 use crate::rule::{
-    CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, Match, RuleSet, RuleSpec, Scope,
+    CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, Match, OnMissing, RuleSet,
+    RuleSpec, Scope,
 };
 use found::{Finder, exempt_index};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What follows the name of a rule where its limits on trial are told. No rule has a space in its name.
+pub(super) const TRIAL: &str = " trial";
 
 /// Rules that are freed in no time.
 const FREED_AT_ONCE: usize = 1_000;
@@ -28,6 +33,9 @@ const FREED_AT_ONCE: usize = 1_000;
 /// How often to look whether nobody decides by a former release any more, and how long between two looks.
 const LOOKS_MAX: usize = 100;
 const LOOK: Duration = Duration::from_millis(1);
+
+/// A part of a key that somebody wrote: what it is, if that is said, and its value.
+type Written = (Option<KeyKind>, Arc<str>);
 
 pub(super) struct Release {
     pub(super) version: u64,
@@ -84,9 +92,7 @@ impl Release {
             let entry = names.get(&own.rule).and_then(|number| entries.get_mut(*number as usize));
             if let Some(entry) = entry {
                 let until = own.until.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000));
-                let key = || own.key.iter().map(|(kind, value)| (kind.as_ref(), &**value));
-                let who = entry.who(secret, &identity, key());
-                let at_door = entry.who_at_door(secret, &identity, key());
+                let callers = entry.callers(secret, &identity, &own.key);
                 let manner = Manner::of(&entry.spec, version);
                 let mut rule = compile(secret, &entry.spec.id, &own.limits, &manner);
                 if let Some((former, now)) = former
@@ -95,7 +101,7 @@ impl Release {
                     former.all().for_each(|former| rule.follow(former, now));
                 }
                 let rule = Arc::new(rule);
-                for who in who.into_iter().chain(at_door) {
+                for who in callers {
                     let rule = Arc::clone(&rule);
                     entry.overrides.insert(who, Overridden { rule, until });
                 }
@@ -161,8 +167,7 @@ impl Entry {
             }
         };
         let live = all(&spec.id, &spec.limits);
-        // No rule has a space in its name.
-        let trial_id: Arc<str> = format!("{} trial", spec.id).into();
+        let trial_id: Arc<str> = format!("{}{TRIAL}", spec.id).into();
         let trial = spec.trial.as_ref().map_or_else(Vec::new, |limits| all(&trial_id, limits));
         let name = spec.name.as_ref().unwrap_or(&spec.id);
         let closed =
@@ -187,31 +192,28 @@ impl Entry {
         of_tier(&self.trial, tier)
     }
 
-    /// Who has this key, whose parts somebody wrote.
-    pub(super) fn who<'v>(
-        &self,
-        secret: &Secret,
-        identity: &Identity,
-        values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
-    ) -> Option<Who> {
-        if self.spec.key.is_given() {
-            let parts: Vec<&str> = values.map(|(_, value)| value).collect();
-            return Some(secret.who(&parts));
+    /// Who has this key, whose parts somebody wrote. Of an address nobody has to say that it stands in for a
+    /// user that a request lacks; nor of a name what a door takes it for, where the rule leaves that open.
+    fn callers(&self, secret: &Secret, identity: &Identity, key: &[Written]) -> Vec<Who> {
+        let spec = &self.spec.key;
+        let stands_in = |value: &str| {
+            let may = self.spec.on_missing == OnMissing::Ip && value.parse::<IpAddr>().is_ok();
+            may.then_some(&KeyKind::Ip)
+        };
+        let said: Vec<_> = key.iter().map(|(kind, value)| (kind.as_ref(), &**value)).collect();
+        let stood = said.iter().map(|(kind, value)| (kind.or_else(|| stands_in(value)), *value));
+        let stood: Vec<_> = stood.collect();
+        let encoded = |spec: &KeySpec, values: &[(Option<&KeyKind>, &str)]| {
+            let key = spec.written(values.iter().copied(), |address| identity.network(address));
+            key.map(|key| secret.who(key.as_bytes()))
+        };
+        if !spec.is_given() {
+            return [encoded(spec, &said), encoded(spec, &stood)].into_iter().flatten().collect();
         }
-        let key = self.spec.key.written(values, |address| identity.network(address));
-        key.map(|key| secret.who(key.as_bytes()))
-    }
-
-    /// The same where a rule leaves it to the door whom to count.
-    fn who_at_door<'v>(
-        &self,
-        secret: &Secret,
-        identity: &Identity,
-        values: impl ExactSizeIterator<Item = (Option<&'v KeyKind>, &'v str)>,
-    ) -> Option<Who> {
         let anyone = KeySpec { parts: vec![ANYONE.to_vec()] };
-        let key = anyone.written(values, |address| identity.network(address));
-        key.filter(|_| self.spec.key.is_given()).map(|key| secret.who(key.as_bytes()))
+        let given: Vec<&str> = key.iter().map(|(_, value)| &**value).collect();
+        let given = key.iter().all(|(kind, _)| kind.is_none()).then(|| secret.who(&given));
+        given.into_iter().chain(encoded(&anyone, &said)).collect()
     }
 
     /// Everything that the rule may be, for whomever.

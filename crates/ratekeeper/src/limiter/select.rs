@@ -18,14 +18,13 @@ use crate::key::Who;
 use crate::request::path::CanonicalPath;
 use crate::request::{Rejected, Request};
 use crate::rule::index::Found;
+use crate::rule::key::parts_of;
+pub(crate) use crate::rule::kind::ANYONE;
 use crate::rule::method::method_matches;
 use crate::rule::pattern::canonical_host;
 use crate::rule::{Exempt, KeyKind, Match, OnMissing, Rollout};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// What is counted by where a rule leaves it to the door.
-pub(crate) const ANYONE: &[KeyKind] = &[KeyKind::User, KeyKind::ApiKey, KeyKind::Ip];
 
 /// A request on its way through a release.
 pub(super) struct View<'r> {
@@ -191,7 +190,7 @@ impl<'r> View<'r> {
         };
         let shadow = is_shadow(rollout, &spec.id, key.as_bytes());
         let who = self.limiter.secret.who(key.as_bytes());
-        self.limiter.meet(&spec.id, &who, &|| key.values());
+        self.limiter.meet(&spec.id, &who, &|| parts_of(key.as_bytes()));
         let tier = if entry.live.len() > 1 || entry.trial.len() > 1 { self.tier()? } else { 0 };
         // Most rules have no overrides, and need no clock for them.
         let rule = match entry.overrides.is_empty() {

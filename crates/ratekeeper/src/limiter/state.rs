@@ -58,7 +58,7 @@ pub enum State {
 
 impl Rule {
     /// What the buckets of a key hold; of a log the newest `most` entries. `None` while a shared store is
-    /// away.
+    /// away. What it has used under other limits before is not there until it is asked or looked at under these.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

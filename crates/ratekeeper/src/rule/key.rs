@@ -3,6 +3,7 @@
 //! Invariant: keys that differ in any part, in what a part is, or in where parts are cut, are different
 //! bytes. A user who is called `10.0.0.1` is not that address, and a header field is not another.
 
+use super::kind::KeyPart;
 use super::method::counted_method;
 use super::pattern::{PathPattern, canonical_host};
 use super::{KeyKind, KeySpec};
@@ -83,45 +84,41 @@ fn tag(kind: &KeyKind) -> (u8, &str) {
     }
 }
 
-impl KeyBytes {
-    /// The values of its parts, for people.
-    pub(crate) fn values(&self) -> Vec<String> {
-        self.parts().into_iter().map(|(_, value)| value).collect()
-    }
+/// What is told of the part of a key that all requests have in common.
+const EVERYONE: &str = "everyone";
 
-    /// The parts as people read them: what each is, and its value.
-    pub(crate) fn parts(&self) -> Vec<(String, String)> {
-        let (mut rest, mut parts) = (self.as_bytes(), Vec::new());
-        while let Some((tag, tail)) = rest.split_first() {
-            rest = tail;
-            let named = matches!(tag, b'H' | b'c' | b'd');
-            let name = if named { take(&mut rest) } else { &[] };
-            let value = take(&mut rest);
-            let name = String::from_utf8_lossy(name);
-            let kind = match tag {
-                b'=' => "key".into(),
-                b'i' => "ip".into(),
-                b'u' => "user".into(),
-                b'k' => "api_key".into(),
-                b't' => "tier".into(),
-                b'r' => "route".into(),
-                b'p' => "path".into(),
-                b'm' => "method".into(),
-                b'h' => "host".into(),
-                b'g' => "global".into(),
-                b'H' => format!("header:{name}"),
-                b'c' => format!("claim:{name}"),
-                _ => format!("descriptor:{name}"),
-            };
-            let value = match (tag, <[u8; 4]>::try_from(value), <[u8; 16]>::try_from(value)) {
-                (b'i', Ok(octets), _) => IpAddr::from(octets).to_string(),
-                (b'i', _, Ok(octets)) => IpAddr::from(octets).to_string(),
-                _ => String::from_utf8_lossy(value).into_owned(),
-            };
-            parts.push((kind, value));
-        }
-        parts
+/// The parts of a key as people read them.
+pub(crate) fn parts_of(mut rest: &[u8]) -> Vec<KeyPart> {
+    let mut parts = Vec::new();
+    while let Some((tag, tail)) = rest.split_first() {
+        rest = tail;
+        let named = matches!(tag, b'H' | b'c' | b'd');
+        let name = String::from_utf8_lossy(if named { take(&mut rest) } else { &[] });
+        let kind = match tag {
+            b'=' => KeyKind::Given,
+            b'i' => KeyKind::Ip,
+            b'u' => KeyKind::User,
+            b'k' => KeyKind::ApiKey,
+            b't' => KeyKind::Tier,
+            b'r' => KeyKind::Route,
+            b'p' => KeyKind::Path,
+            b'm' => KeyKind::Method,
+            b'h' => KeyKind::Host,
+            b'g' => KeyKind::Global,
+            b'H' => KeyKind::Header(name.into()),
+            b'c' => KeyKind::Claim(name.into()),
+            _ => KeyKind::Descriptor(name.into()),
+        };
+        let value = take(&mut rest);
+        let value = match (&kind, <[u8; 4]>::try_from(value), <[u8; 16]>::try_from(value)) {
+            (KeyKind::Ip, Ok(octets), _) => IpAddr::from(octets).to_string(),
+            (KeyKind::Ip, _, Ok(octets)) => IpAddr::from(octets).to_string(),
+            (KeyKind::Global, ..) => EVERYONE.to_owned(),
+            _ => String::from_utf8_lossy(value).into_owned(),
+        };
+        parts.push(KeyPart { kind, value });
     }
+    parts
 }
 
 /// What follows its length.

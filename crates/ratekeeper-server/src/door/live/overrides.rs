@@ -15,6 +15,7 @@ use crate::problem::{Problem, quoted};
 use crate::reload::{BODY, Draft, OVERRIDES_MAX, Refused, Release, fault, tree, with_override};
 use axum::extract::{Request, State};
 use axum::response::Response;
+use ratekeeper::rule::KeyKind;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json as value};
 
@@ -76,7 +77,15 @@ pub(super) async fn put(
 fn note(app: &App, own: &Value) {
     let key = &own["key"];
     let parts = key.as_array().map_or(std::slice::from_ref(key), Vec::as_slice);
-    let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+    let said = |part: &'_ Value| match part {
+        Value::Object(own) => {
+            let (kind, value) = own.iter().next()?;
+            Some((kind.parse().ok(), value.as_str()?.to_owned()))
+        }
+        _ => Some((None, part.as_str()?.to_owned())),
+    };
+    let parts: Vec<(Option<KeyKind>, String)> = parts.iter().filter_map(said).collect();
+    let parts: Vec<_> = parts.iter().map(|(kind, value)| (kind.clone(), &**value)).collect();
     admin::about(&app.limiter, own["rule"].as_str().unwrap_or_default(), &parts);
 }
 

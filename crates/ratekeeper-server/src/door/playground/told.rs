@@ -154,19 +154,20 @@ pub(super) fn carried(keeps: bool, before: &Decision, after: &Decision) -> Strin
     if before.is_without_figures() || after.is_without_figures() {
         return "The store is away, so nothing is known of what was used.".into();
     }
-    let used = |of: &Decision| of.limit().saturating_sub(of.remaining());
-    let (was, is) = ((used(before), before.limit()), (used(after), after.limit()));
+    // What is left is told, and not what was used: there may be more of that than a smaller limit can say.
+    let left = format!(
+        "{} of {} left before, {} of {} now.",
+        before.remaining(),
+        before.limit(),
+        after.remaining(),
+        after.limit()
+    );
     match keeps {
-        false => format!(
-            "Begun afresh: another algorithm, mode or period counts anew. {} of {} used before, {} of {} now.",
-            was.0, was.1, is.0, is.1
-        ),
-        true if was.0 > is.1 => format!(
-            "Kept: {} of {} used before, which is more than the {} that there are now. Nothing passes until \
-             enough of it is over.",
-            was.0, was.1, is.1
-        ),
-        true => format!("Kept: {} of {} used before, {} of {} now.", was.0, was.1, is.0, is.1),
+        false => format!("Begun afresh: another algorithm, mode or period counts anew. {left}"),
+        true if after.remaining() == 0 => {
+            format!("What was used is kept. {left} Nothing passes until enough of it is over.")
+        }
+        true => format!("What was used is kept. {left}"),
     }
 }
 

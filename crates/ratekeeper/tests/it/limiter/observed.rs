@@ -1,6 +1,7 @@
 //! All that an observer can be told of a decision.
 
 use ratekeeper::limiter::Observed;
+use ratekeeper::rule::KeyPart;
 use ratekeeper::rule::file::RuleFile;
 use ratekeeper::{Decision, Limiter, ManualClock, Observer, Request};
 use std::pin::pin;
@@ -15,7 +16,7 @@ type Told = (String, Option<u64>, bool, bool);
 struct Ledger(Arc<Mutex<(Vec<Told>, Vec<Met>)>>);
 
 /// A rule, the hash of a key, and its parts.
-type Met = (String, u64, Vec<String>);
+type Met = (String, u64, Vec<KeyPart>);
 
 impl Observer for Ledger {
     /// Who is told all is not told a part of it again: this would be one line too many.
@@ -30,7 +31,7 @@ impl Observer for Ledger {
         self.0.lock().expect("no test panics here").0.push(told);
     }
 
-    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<String>) {
+    fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
         self.0.lock().expect("no test panics here").1.push((rule.to_owned(), who, key()));
     }
 }
@@ -59,7 +60,10 @@ fn all_that_is_known_of_a_decision_is_told() {
     };
     let (told, met) = ask("/api", 1);
     let [(_, api, ref key), (_, dry, _)] = met[..] else { panic!("two keys: {met:?}") };
-    assert_eq!(key, &["alice", "GET"]);
+    let parts: Vec<_> = key.iter().map(|own| (own.kind.to_string(), &*own.value)).collect();
+    assert_eq!(parts, [("user".to_owned(), "alice"), ("method".to_owned(), "GET")]);
+    let (rule, same) = limiter.rule_of("api", key, None).unwrap();
+    assert_eq!(rule.hash_of(&same), api, "what is told leads to whom it was told of");
     let first = |rule: &str, who, shadow| (rule.to_owned(), Some(who), shadow, false);
     assert_eq!(
         told,

@@ -7,6 +7,7 @@ use super::super::near::near;
 use super::super::shape;
 use super::super::tree::{Node, Value};
 use super::Reader;
+use crate::rule::kind::WORDS;
 use crate::rule::{KeyKind, KeySpec};
 
 /// Most parts of a key.
@@ -14,19 +15,6 @@ pub const PARTS_MAX: usize = 8;
 
 /// Most alternatives of a part.
 pub const ALTERNATIVES_MAX: usize = 8;
-
-/// The kinds that are a word.
-const WORDS: [(&str, KeyKind); 9] = [
-    ("ip", KeyKind::Ip),
-    ("user", KeyKind::User),
-    ("api_key", KeyKind::ApiKey),
-    ("tier", KeyKind::Tier),
-    ("route", KeyKind::Route),
-    ("path", KeyKind::Path),
-    ("method", KeyKind::Method),
-    ("host", KeyKind::Host),
-    ("global", KeyKind::Global),
-];
 
 /// The kinds that have a name after them.
 const NAMED: [&str; 3] = ["header", "claim", "descriptor"];

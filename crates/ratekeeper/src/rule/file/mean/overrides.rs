@@ -86,7 +86,8 @@ impl Reader<'_> {
             _ => std::slice::from_ref(node),
         };
         // Of a faulty rule nobody knows what its key was to be.
-        let parts = rule.filter(|rule| !rule.faulty).map(|rule| &rule.spec.key.parts);
+        let spec = rule.filter(|rule| !rule.faulty).map(|rule| &rule.spec);
+        let parts = spec.map(|spec| &spec.key.parts);
         if let Some(parts) = parts.filter(|parts| parts.len() != items.len()) {
             let counted =
                 |count: usize| format!("{count} part{}", if count == 1 { "" } else { "s" });
@@ -96,7 +97,13 @@ impl Reader<'_> {
             self.fault(node.at, format!("the key has {own}, and the rule's has {others}"), repair);
             return None;
         }
-        let alternatives = |number: usize| parts.map(|parts| parts[number].as_slice());
+        let alternatives = |number: usize| {
+            let (kinds, own) =
+                spec.map(|spec| (spec.key.kinds(number, spec.on_missing), &spec.key))?;
+            // What was given has no word in rule files: the value alone is that.
+            let kinds = kinds.into_iter().filter(|kind| **kind != KeyKind::Given).cloned();
+            Some((kinds.collect::<Vec<_>>(), own.parts[number] == [KeyKind::Ip]))
+        };
         let items = items.iter().enumerate();
         let values: Vec<_> =
             items.map(|(number, item)| self.value_of(item, alternatives(number))).collect();
@@ -106,7 +113,7 @@ impl Reader<'_> {
     fn value_of(
         &mut self,
         node: &Node<'_>,
-        alternatives: Option<&[KeyKind]>,
+        alternatives: Option<(Vec<KeyKind>, bool)>,
     ) -> Option<(Option<KeyKind>, Arc<str>)> {
         let (kind, value) = match node.value() {
             Value::Map(entries) => match entries.as_slice() {
@@ -114,8 +121,9 @@ impl Reader<'_> {
                     // It may be the key itself, which is not shown: faults go into logs.
                     let text = name.text().unwrap_or_default();
                     let kind = self.kind_of(name.at, text, "what this names")?;
-                    if let Some(kinds) = alternatives.filter(|kinds| !kinds.contains(&kind)) {
-                        let fault = format!("the rule does not count by `{}` here", shown(&kind));
+                    let kinds = alternatives.as_ref().map(|(kinds, _)| kinds);
+                    if let Some(kinds) = kinds.filter(|kinds| !kinds.contains(&kind)) {
+                        let fault = format!("the rule does not count by `{kind}` here");
                         self.fault(name.at, fault, format!("write {}", names(kinds)));
                         return None;
                     }
@@ -130,7 +138,7 @@ impl Reader<'_> {
             _ => (None, node),
         };
         let text = self.long_text(value, "key", VALUE_MAX)?;
-        let is_ip = kind == Some(KeyKind::Ip) || alternatives == Some(&[KeyKind::Ip]);
+        let is_ip = kind == Some(KeyKind::Ip) || alternatives.is_some_and(|(_, by_ip)| by_ip);
         if is_ip && text.parse::<IpAddr>().is_err() {
             // Without the key, as above.
             let fault = "the rule counts by address, and this is none";
@@ -142,25 +150,6 @@ impl Reader<'_> {
 }
 
 fn names(kinds: &[KeyKind]) -> String {
-    let names: Vec<String> = kinds.iter().map(|kind| format!("`{}`", shown(kind))).collect();
+    let names: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
     names.join(" or ")
-}
-
-/// A kind as rule files write it.
-fn shown(kind: &KeyKind) -> String {
-    match kind {
-        KeyKind::Given => "given".into(),
-        KeyKind::Ip => "ip".into(),
-        KeyKind::User => "user".into(),
-        KeyKind::ApiKey => "api_key".into(),
-        KeyKind::Tier => "tier".into(),
-        KeyKind::Route => "route".into(),
-        KeyKind::Path => "path".into(),
-        KeyKind::Method => "method".into(),
-        KeyKind::Host => "host".into(),
-        KeyKind::Global => "global".into(),
-        KeyKind::Header(name) => format!("header:{name}"),
-        KeyKind::Claim(name) => format!("claim:{name}"),
-        KeyKind::Descriptor(name) => format!("descriptor:{name}"),
-    }
 }
