@@ -24,5 +24,6 @@ export default defineConfig({
     },
     viewport: { width: 1440, height: 900 },
     trace: 'off',
+    screenshot: 'only-on-failure',
   },
 });

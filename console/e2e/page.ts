@@ -30,6 +30,9 @@ export function watch(page: Page, wrong: string[]): void {
 
 export const card = (page: Page, name: string): Locator => page.getByRole('article', { name });
 
+/** What a card has left, as `data-left`: a text of it may be a part of another. */
+export const left = (page: Page, name: string): Locator => card(page, name).locator('[data-left]');
+
 export const NAMES = [
   'Fixed window',
   'Sliding window log',
@@ -45,13 +48,24 @@ export async function isAccessible(page: Page): Promise<void> {
   expect(told).toEqual([]);
 }
 
-/** Nothing is wider than the window. */
+/** Nothing is wider than the window, and nothing spills out of its box, or out of the row of pages. */
 export async function fits(page: Page): Promise<void> {
   const [wide, room] = await page.evaluate(() => [
     document.documentElement.scrollWidth,
     document.documentElement.clientWidth,
   ]);
   expect(wide).toBeLessThanOrEqual(room ?? 0);
+  const spilt = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('nav, main :not(svg *)')]
+      .filter((box) => {
+        const style = getComputedStyle(box);
+        const isBox = style.display !== 'inline' && box.clientWidth > 1;
+        const isOpen = style.overflowX === 'visible' || box.localName === 'nav';
+        return isBox && isOpen && box.scrollWidth > box.clientWidth + 1;
+      })
+      .map((box) => `${box.outerHTML.slice(0, 120)}: ${box.scrollWidth} in ${box.clientWidth}`),
+  );
+  expect.soft(spilt).toEqual([]);
 }
 
 export { expect };

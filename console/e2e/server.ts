@@ -111,10 +111,16 @@ function freePort(): Promise<number> {
   });
 }
 
+/** What runs; a test that fails ends its worker, and with it whatever it had started. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
 /** Starts a program, and waits until it says something like this. */
 function run(program: string, args: string[], ready: RegExp): Promise<{ child: ChildProcess; said: string }> {
   return new Promise((started, failed) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    child.on('exit', () => running.delete(child));
     let said = '';
     const late = setTimeout(() => failed(new Error(`${program} said ${said || 'nothing'}`)), START);
     const hear = (piece: Buffer) => {

@@ -14,6 +14,7 @@ const bucket = (own: Partial<Bucket>): Bucket => ({
   never: false,
   shadow: false,
   key: ['alice'],
+  kinds: ['user'],
   version: 7,
   limits: ['10/minute'],
   algorithms: ['token_bucket'],

@@ -2,7 +2,7 @@
 //
 // Invariant: the sentence says nothing that the decision does not.
 import type { Why } from '../lib/api';
-import { count, fine } from '../lib/format';
+import { count, fine, plain } from '../lib/format';
 
 /** Who refused, why, and when a try works. */
 export function sentence(why: Why): string {
@@ -51,5 +51,5 @@ export function door(name: string): string {
 
 /** What was asked for, in a line: `GET /api/orders`. */
 export function asked(why: Why): string {
-  return [why.asked.method, why.asked.path].filter(Boolean).join(' ');
+  return plain([why.asked.method, why.asked.path].filter(Boolean).join(' '));
 }

@@ -1,6 +1,7 @@
-// The server, as the console asks it: one function for each call, and what each answers.
-//
-// Invariant: a call ends in its answer or in a `Problem`, whose words are the server's own where there are any.
+// What the console asks the server for: one function for each call, and what each answers.
+import { ask, LONG, query, send, type Fault } from './call';
+
+export * from './call';
 
 export interface Figures {
   allowed: boolean;
@@ -37,105 +38,6 @@ export interface Session {
   release: number | null;
 }
 
-export interface Fault {
-  file: string;
-  line: number;
-  column: number;
-  fault: string;
-  repair: string;
-}
-
-/** A call that was not answered as it should: by the server, or, with status 0, by nobody. */
-export class Problem extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly errors: Fault[] = [],
-    readonly more = 0,
-    readonly field: string | null = null,
-  ) {
-    super(message);
-  }
-}
-
-/** How long a call may take before the server counts as away: the server itself answers within 30 seconds. */
-const PATIENCE = 35_000;
-
-/** What this page proves with each change that its own server let it in. */
-let csrf: string | null = null;
-
-export function proveWith(token: string | null): void {
-  csrf = token;
-}
-
-/** Is told of answers that say who the caller is not (401), and whether the server answers at all. */
-export const heard: { unknown: () => void; away: (away: boolean) => void } = {
-  unknown: () => {},
-  away: () => {},
-};
-
-interface Ask {
-  method?: string;
-  json?: unknown;
-  text?: string;
-  accept?: string;
-  match?: number;
-}
-
-async function send(path: string, ask: Ask): Promise<Response> {
-  const headers: Record<string, string> = { Accept: ask.accept ?? 'application/json' };
-  if (ask.json !== undefined) headers['Content-Type'] = 'application/json';
-  if (ask.text !== undefined) headers['Content-Type'] = 'application/yaml';
-  if (ask.match !== undefined) headers['If-Match'] = `"${ask.match}"`;
-  if (csrf && ask.method) headers['X-Csrf-Token'] = csrf;
-  const body = ask.json === undefined ? ask.text : JSON.stringify(ask.json);
-  const signal = AbortSignal.timeout(PATIENCE);
-  let answer: Response;
-  try {
-    answer = await fetch(path, { method: ask.method ?? 'GET', headers, body: body ?? null, signal });
-  } catch {
-    heard.away(true);
-    throw new Problem(0, 'The server does not answer.');
-  }
-  heard.away(false);
-  if (answer.ok && answer.status !== 202) return answer;
-  if (answer.status === 403 && csrf && ask.method && (await isRenewed())) return send(path, ask);
-  if (answer.status === 401) heard.unknown();
-  throw await problem(answer);
-}
-
-/** Whether another tab has signed in meanwhile, so that this one proves itself with an old value; with the new one then. */
-async function isRenewed(): Promise<boolean> {
-  const now = await fetch('/v1/session').then(
-    (answer) => answer.json(),
-    () => null,
-  );
-  if (typeof now?.csrf !== 'string' || now.csrf === csrf) return false;
-  csrf = now.csrf;
-  return true;
-}
-
-async function problem(answer: Response): Promise<Problem> {
-  const told = await answer.json().catch(() => ({}));
-  const words = typeof told.detail === 'string' ? told.detail : `The server answered ${answer.status}.`;
-  return new Problem(answer.status, words, told.errors ?? [], told.more ?? 0, told.field ?? null);
-}
-
-export async function ask<T>(path: string, how: Ask = {}): Promise<T> {
-  return (await send(path, how)).json();
-}
-
-/** A query of these names and values; a list is a name for each of its values. */
-export function query(parts: Record<string, string | number | string[] | undefined>): string {
-  const all = new URLSearchParams();
-  for (const [name, value] of Object.entries(parts)) {
-    for (const one of Array.isArray(value) ? value : value === undefined ? [] : [value]) {
-      all.append(name, String(one));
-    }
-  }
-  return `?${all}`;
-}
-
 // Who is here.
 
 export const session = () => ask<Session>('/v1/session');
@@ -163,7 +65,11 @@ export interface Counted {
 
 export interface Frequent {
   rule: string;
+  /** Its parts, and what each of them is, once the server knows them. */
   key: string[] | null;
+  kinds: string[] | null;
+  /** The parts were too long to be kept, and are no key as they are. */
+  cut?: true;
   hash: string;
   count: number;
   refused: number;
@@ -185,6 +91,8 @@ export const top = (limit: number) => ask<Top>(`/v1/top${query({ limit })}`);
 
 export interface Bucket extends Result {
   key: string[];
+  /** What each part is: `user`, `ip`, `header:x-b`, or `key` if that was not said. */
+  kinds: string[];
   /** The tier whose limits these are, where tiers differ. */
   tier?: string;
   version: number;
@@ -203,11 +111,18 @@ export interface Buckets {
   known: Frequent[];
 }
 
-export const bucket = (rule: string, key: string[], entries = false) =>
-  ask<Bucket>(`/v1/keys${query({ rule, key, entries: entries ? 'true' : undefined })}`);
+/** A key under a rule, with what its parts are, so that no other of the same text is meant. */
+export interface Named {
+  rule: string;
+  key: string[];
+  kinds: string[] | null;
+}
+
+const named = ({ rule, key, kinds }: Named) => ({ rule, key, kind: kinds ?? [] });
+
+export const logOf = (own: Named) => ask<Bucket>(`/v1/keys${query({ ...named(own), entries: 'true' })}`);
 export const buckets = (key: string[]) => ask<Buckets>(`/v1/keys${query({ key })}`);
-export const resetKey = (rule: string, key: string[]) =>
-  ask<Bucket>(`/v1/keys${query({ rule, key })}`, { method: 'DELETE' });
+export const resetKey = (own: Named) => ask<Bucket>(`/v1/keys${query(named(own))}`, { method: 'DELETE' });
 
 /** A part of a key as rule files write it: its value, or its value by what it is, such as `{user: acme}`. */
 export type KeyPart = string | Record<string, string>;
@@ -215,7 +130,7 @@ export type KeyPart = string | Record<string, string>;
 export interface Override {
   rule: string;
   key: KeyPart | KeyPart[];
-  limit: string | null;
+  limit: string | string[] | null;
   until?: string;
   reason?: string;
   from?: 'api' | 'release';
@@ -298,11 +213,10 @@ export interface Listed {
   bytes: number;
 }
 
-export const rules = () => ask<Live>('/v1/rules');
+export const rules = () => ask<Live>('/v1/rules', { patience: LONG });
 export async function ruleText(): Promise<{ text: string; version: number }> {
-  const answer = await send('/v1/rules', { accept: 'application/yaml' });
-  const version = Number((answer.headers.get('ETag') ?? '').replaceAll('"', ''));
-  return { text: await answer.text(), version };
+  const { text, headers } = await send('/v1/rules', { accept: 'application/yaml', patience: LONG });
+  return { text, version: Number((headers.get('ETag') ?? '').replaceAll('"', '')) };
 }
 export const validate = (text: string) => ask<Judged>('/v1/rules/validate', { method: 'POST', text });
 export const diff = (text: string) =>

@@ -61,6 +61,27 @@ export function masked(text: string): string {
   return `${all.slice(0, kept).join('')}•••${all.slice(-1).join('')}`;
 }
 
+/** Characters that nobody sees, or that turn the text around them: a key may be written to look like another. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+
+/** A text that came from outside, such that all of it is seen: `\u202e` instead of what turns it around. */
+export function plain(text: string): string {
+  return text.replace(UNSEEN, (one) => {
+    const code = (one.codePointAt(0) ?? 0).toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+  });
+}
+
+/** A key as people read it. */
+export function keyText(key: string[]): string {
+  return key.map((part) => (part === '' ? '(empty)' : plain(part))).join(' · ');
+}
+
+/** What the parts of a key are, where that says more than that they are one. */
+export function kindText(kinds: string[] | null): string {
+  return (kinds ?? []).every((kind) => kind === 'key') ? '' : plain((kinds ?? []).join(' · '));
+}
+
 /** What went wrong, in words. */
 export function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

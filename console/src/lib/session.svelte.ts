@@ -2,13 +2,19 @@
 //
 // Invariant: `may` is true only if the server said so; a page never finds out by trying.
 import * as api from './api';
+import { words } from './format';
 
 class Who {
   known = $state<api.Session | null>(null);
   /** Whether the server answers. */
   away = $state(false);
-  /** What was wrong with the token that was last tried. */
+  /** How often it came back: what a page could not ask for meanwhile, it asks for again. */
+  back = $state(0);
+  /** Why the server does not say who is here, in its words. */
+  problem = $state<string | null>(null);
+  /** What was wrong with signing in, or out. */
   fault = $state<string | null>(null);
+  private looking = false;
 
   /** Whether there is somebody who may look. */
   get isIn(): boolean {
@@ -20,29 +26,39 @@ class Who {
     return this.known?.role === 'write';
   }
 
+  /** Asks who is here; one question at a time, since it is asked often while nobody answers. */
   async look(): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
     try {
       this.take(await api.session());
-    } catch {
-      // That nobody answers shows by `away`, and is tried again.
+    } catch (error) {
+      // That nobody answers shows by `away`; both are tried again.
+      this.problem = error instanceof api.Problem && error.status === 0 ? null : words(error);
     }
+    this.looking = false;
   }
 
-  async enter(token: string): Promise<void> {
+  enter(token: string): Promise<void> {
+    return this.change(api.signIn(token));
+  }
+
+  leave(): Promise<void> {
+    return this.change(api.signOut());
+  }
+
+  private async change(call: Promise<api.Session>): Promise<void> {
     this.fault = null;
     try {
-      this.take(await api.signIn(token));
+      this.take(await call);
     } catch (error) {
-      this.fault = error instanceof Error ? error.message : String(error);
+      this.fault = words(error);
     }
-  }
-
-  async leave(): Promise<void> {
-    this.take(await api.signOut());
   }
 
   private take(found: api.Session): void {
     this.known = found;
+    this.problem = null;
     api.proveWith(found.csrf);
   }
 }
@@ -52,8 +68,10 @@ export const who = new Who();
 api.heard.away = (away) => {
   if (who.away === away) return;
   who.away = away;
+  if (away) return;
+  who.back += 1;
   // It may be another server by now, with other rules and tokens.
-  if (!away) void who.look();
+  void who.look();
 };
 api.heard.unknown = () => {
   if (who.known) who.known = { ...who.known, role: null };

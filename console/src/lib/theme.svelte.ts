@@ -4,9 +4,12 @@ const system = window.matchMedia('(prefers-color-scheme: dark)');
 
 type Theme = 'light' | 'dark';
 
-function chosen(): Theme | null {
-  const kept = localStorage.getItem(KEY);
-  return kept === 'light' || kept === 'dark' ? kept : null;
+/** What was chosen; a browser that keeps nothing has its choice as long as the page is open. */
+let chosen: string | null = null;
+try {
+  chosen = localStorage.getItem(KEY);
+} catch {
+  // Then the system says.
 }
 
 class Look {
@@ -18,13 +21,18 @@ class Look {
   }
 
   private follow(): void {
-    this.theme = chosen() ?? (system.matches ? 'dark' : 'light');
+    this.theme = chosen === 'light' || chosen === 'dark' ? chosen : system.matches ? 'dark' : 'light';
     document.documentElement.dataset['theme'] = this.theme;
   }
 
   toggle(): void {
-    localStorage.setItem(KEY, this.theme === 'dark' ? 'light' : 'dark');
+    chosen = this.theme === 'dark' ? 'light' : 'dark';
     this.follow();
+    try {
+      localStorage.setItem(KEY, chosen);
+    } catch {
+      // It is not kept, then.
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 // The stream of figures, and what of it is shown.
 //
-// Invariants: one connection at most, and none after the page is left; one that broke, or says nothing, is made anew;
-// what is shown changes once a second at most, and not at all while it is paused or nobody can see it.
+// Invariants: one connection at most, and none after the page is left, or while nobody can see it; one that broke, or
+// says nothing, is made anew; what is shown changes once a second at most, and not at all while it is paused.
+import { refusal } from '../lib/call';
 import { RECENT, Recent, type Bucket } from './buckets';
 import { Ring, type History, type Row } from './ring';
 
@@ -59,6 +60,8 @@ export class Feed {
   state = $state<'loading' | 'live' | 'broken'>('loading');
   /** When it broke, in seconds since the epoch. */
   since = $state(0);
+  /** Why the server refuses to tell them, in its words. */
+  reason = $state<string | null>(null);
   paused = $state(false);
   shown = $state.raw<View | null>(null);
 
@@ -77,9 +80,9 @@ export class Feed {
 
   /** Listens until what it answers is called. */
   open(): () => void {
-    const seen = () => this.show();
+    const seen = () => (document.hidden ? this.close() : this.connect());
     document.addEventListener('visibilitychange', seen);
-    this.connect();
+    seen();
     return () => {
       document.removeEventListener('visibilitychange', seen);
       this.close();
@@ -106,7 +109,7 @@ export class Feed {
     source.addEventListener('error', () => {
       this.broke();
       // The browser tries again by itself, unless the server gave an answer that is no stream.
-      if (source.readyState === EventSource.CLOSED) this.later();
+      if (source.readyState === EventSource.CLOSED) void this.later();
     });
     this.heard();
   }
@@ -118,9 +121,11 @@ export class Feed {
     clearTimeout(this.quiet);
   }
 
-  private later(): void {
+  /** Tries again after a while. An event source does not tell why it was refused; that is asked for once. */
+  private async later(): Promise<void> {
     this.close();
     this.again = setTimeout(() => this.connect(), AGAIN);
+    if (this.reason === null) this.reason = await refusal('/v1/stream');
   }
 
   private broke(): void {
@@ -135,6 +140,10 @@ export class Feed {
       this.broke();
       this.connect();
     }, QUIET);
+  }
+
+  private lives(): void {
+    [this.state, this.reason] = ['live', null];
   }
 
   /** What another node told says nothing about this one. */
@@ -153,7 +162,7 @@ export class Feed {
     this.heard();
     this.meet(told.node);
     this.ring.history(told);
-    this.state = 'live';
+    this.lives();
     this.show();
     this.last = -Infinity;
   }
@@ -167,7 +176,7 @@ export class Feed {
     this.store.add(told.at, told.store_seconds);
     this.evicted.push({ at: told.at, keys: told.memory.evicted });
     this.evicted = this.evicted.filter(({ at }) => at <= told.at && at > told.at - RECENT).slice(-RECENT);
-    this.state = 'live';
+    this.lives();
     clearTimeout(this.due);
     const wait = this.last + PACE - performance.now();
     if (wait <= 0) this.show();
@@ -175,7 +184,7 @@ export class Feed {
   }
 
   private show(): void {
-    if (this.paused || document.hidden) return;
+    if (this.paused) return;
     if (this.state === 'loading') return;
     this.last = performance.now();
     const times = (of: Recent): Times => {

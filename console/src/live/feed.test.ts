@@ -50,6 +50,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
   vi.stubGlobal('EventSource', Source);
   vi.stubGlobal('document', document);
+  vi.stubGlobal('fetch', async () => new Response('{"detail":"too many listen"}', { status: 503 }));
   document.hidden = false;
   Source.all = [];
   feed = new Feed();
@@ -89,6 +90,14 @@ describe('a connection', () => {
     expect(Source.all.length).toBe(2);
     pass(1, 5);
     expect(feed.state).toBe('live');
+  });
+
+  it('that is refused says why, until one is not', async () => {
+    Source.last.fail(2);
+    await vi.waitFor(() => expect(feed.reason).toBe('too many listen'));
+    vi.advanceTimersByTime(AGAIN);
+    pass(1, 5);
+    expect(feed.reason).toBe(null);
   });
 
   it('that the browser mends is left to it', () => {
@@ -143,13 +152,16 @@ describe('what is shown', () => {
     expect([feed.shown?.second?.at, allowed()]).toEqual([2, 2]);
   });
 
-  it('holds still while nobody can see it', () => {
+  it('is not asked for while nobody can see it', () => {
     pass(1, 1);
     document.hidden = true;
-    pass(2, 1);
-    expect(feed.shown?.second?.at).toBe(1);
+    document.dispatchEvent(new Event('visibilitychange'));
+    vi.advanceTimersByTime(QUIET + AGAIN);
+    expect([feed.state, ...Source.all.map((source) => source.readyState)]).toEqual(['live', 2]);
     document.hidden = false;
     document.dispatchEvent(new Event('visibilitychange'));
+    expect(Source.all.length).toBe(2);
+    Source.last.tell('figures', second(2, 1));
     expect(feed.shown?.second?.at).toBe(2);
   });
 

@@ -1,9 +1,10 @@
 // What is left of rules and keys when somebody types: what has every word, in whatever case.
 import type { Frequent } from '../lib/api';
+import { keyText, kindText } from '../lib/format';
 
-/** A key as people read it; null if the server knows only its hash. */
-export function keyText(key: string[] | null): string | null {
-  return key && key.map((part) => (part === '' ? '(empty)' : part)).join(' · ');
+/** All that a row can be found by. */
+function textOf({ key, kinds, hash, rule }: Frequent): string {
+  return `${keyText(key ?? [])} ${kindText(kinds)} ${hash} ${rule}`;
 }
 
 function has(filter: string, text: string): boolean {
@@ -19,7 +20,7 @@ export function rulesOf(names: string[], filter: string): string[] {
 }
 
 export function keysOf(rows: Frequent[], filter: string): Frequent[] {
-  return rows.filter((row) => has(filter.trim(), `${keyText(row.key) ?? ''} ${row.hash} ${row.rule}`));
+  return rows.filter((row) => has(filter.trim(), textOf(row)));
 }
 
 /** At most so many names, those that did most, by name; and how many are left out. */

@@ -1,12 +1,13 @@
 // Paces between two polls, rows that hold still, and what a filter leaves.
 import { describe, expect, it } from 'vitest';
 import type { Frequent, Top } from '../lib/api';
-import { busiest, keysOf, keyText, rulesOf } from './filter';
+import { busiest, keysOf, rulesOf } from './filter';
 import { id, paces, poll, STALE, steady } from './rates';
 
 const frequent = (hash: string, count: number, refused = 0, more: Partial<Frequent> = {}): Frequent => ({
   rule: 'api',
   key: [hash],
+  kinds: ['key'],
   hash,
   count,
   refused,
@@ -81,14 +82,4 @@ describe('a filter', () => {
     expect(busiest(['c', 'b', 'a'], did, 3)).toEqual({ shown: ['c', 'b', 'a'], left: 0 });
     expect(busiest(['a', 'b', 'c'], did, 2)).toEqual({ shown: ['b', 'c'], left: 1 });
   });
-});
-
-describe('a key', () => {
-  it('is read as its parts', () => {
-    expect(keyText(['acme', '/x'])).toBe('acme · /x');
-    expect(keyText([''])).toBe('(empty)');
-    expect(keyText(null)).toBe(null);
-  });
-
-  it('has a link that any parser reads', () => {});
 });

@@ -1,5 +1,5 @@
 // The playground's calls, and what they answer.
-import { ask, type Figures } from '../lib/api';
+import { ask, LOOK, type Figures } from '../lib/api';
 
 export type Algorithm =
   'fixed_window' | 'sliding_window_log' | 'sliding_window_counter' | 'token_bucket' | 'leaky_bucket';
@@ -40,12 +40,13 @@ export interface Answers {
   answers: Told[];
 }
 
-const post = <T>(path: string, json: unknown) => ask<T>(`/v1/playground/${path}`, { method: 'POST', json });
+const post = <T>(path: string, json: unknown, patience?: number) =>
+  ask<T>(`/v1/playground/${path}`, { method: 'POST', json, ...(patience && { patience }) });
 
 export const begin = () => ask<{ now: number; cards: Card[] }>('/v1/playground');
 export const send = (visitor: string, cards: Card[], cost: number) =>
   post<Answers>('send', { visitor, cards, cost });
-export const state = (visitor: string, cards: Card[]) => post<Answers>('state', { visitor, cards });
+export const state = (visitor: string, cards: Card[]) => post<Answers>('state', { visitor, cards }, LOOK);
 export const reset = (visitor: string, cards: Card[]) => post<Answers>('reset', { visitor, cards });
 export const change = (visitor: string, from: Card, to: Card) =>
   post<{ now: number; kept: boolean; text: string; answer: Told }>('change', { visitor, from, to });

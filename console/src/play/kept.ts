@@ -37,7 +37,11 @@ export function recall(): Kept | null {
 }
 
 export function keep(kept: Kept): void {
-  localStorage.setItem(KEY, JSON.stringify(kept));
+  try {
+    localStorage.setItem(KEY, JSON.stringify(kept));
+  } catch {
+    // Where nothing can be kept, the next page is another visitor's.
+  }
 }
 
 /** Tells of changes that another tab makes. */

@@ -14,6 +14,8 @@ export class CardModel {
   /** The most units in any window of the card's length, since the last reset. */
   most = $state(0);
   cost = $state(1);
+  /** Whether a request cost something else than 1, so that units and requests are not the same. */
+  hasCosts = $state(false);
   /** Requests a second that are sent by themselves. */
   rate = $state(0);
   busy = $state(false);
@@ -51,6 +53,7 @@ export class CardModel {
   decided(told: Told, cost: number): void {
     this.looked(told);
     this.last = told;
+    if (cost !== 1) this.hasCosts = true;
     const delayed = told.allowed && (told.delay ?? 0) > 0;
     const kind = delayed ? 'delayed' : told.allowed ? 'allowed' : 'refused';
     this.events.add({ at: told.at, kind, cost });
@@ -66,12 +69,12 @@ export class CardModel {
   }
 
   /** Begins anew with what the server says. */
-  forget(told: Told): void {
+  forget(told: Told | null): void {
     this.told = told;
     this.last = null;
+    this.hasCosts = false;
     this.events.clear();
-    this.counted.clear();
-    this.most = 0;
+    this.recount();
   }
 
   /** Counts anew, since the window has another length. */

@@ -1,13 +1,18 @@
 // The playground: its cards, its visitor, and all that can be done.
 //
 // Invariants: what a visitor does goes to that visitor's own buckets; a request is drawn when the server has answered
-// it; requests are sent one after the other.
+// it; whatever changes a bucket is sent when what was before is answered.
 import { Problem } from '../lib/api';
 import { words } from '../lib/format';
 import * as api from './api';
 import { ServerClock } from './clock';
 import { follow, keep, newVisitor, recall } from './kept';
 import { CardModel } from './model.svelte';
+
+/** What went wrong, unless nobody answered, which shows by itself. */
+function told(error: unknown): string | null {
+  return error instanceof Problem && error.status === 0 ? null : words(error);
+}
 
 /** Requests of a burst. */
 export const BURST = 10;
@@ -20,13 +25,18 @@ export class Play {
   now = $state(0);
   /** The same, as the strips show it: they are drawn in turns with the pictures, so that no frame has to do both. */
   strip = $state(0);
-  /** What keeps the playground from going on, in words. */
+  /** What went wrong with the last thing that was done, and with the last look, in words. */
   fault = $state<string | null>(null);
-  /** What is under way for all cards, in words. */
+  unseen = $state<string | null>(null);
+  /** What is under way for all cards, in words, and how long it takes: that changes too often to be read out. */
   status = $state<string | null>(null);
+  countdown = $state<string | null>(null);
+  /** Whether nothing may be sent but by what is under way for all cards. */
+  quiet = $state(false);
   private defaults: api.Card[] = [];
-  /** The last request that was sent. */
-  private line: Promise<void> = Promise.resolve();
+  /** The last change that was sent. */
+  private line: Promise<unknown> = Promise.resolve();
+  private looking = false;
 
   /** The length of the windows whose edges strips show. */
   get period(): number {
@@ -83,9 +93,35 @@ export class Play {
     keep({ visitor: this.visitor, cards: this.cards.map((own) => own.card) });
   }
 
+  /** What could not be done. That nobody answers, the frame says, as long as it is so. */
+  failed(error: unknown): void {
+    this.fault = told(error);
+  }
+
+  /** Begins, or looks again; one look at a time. */
+  async refresh(): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    try {
+      await (this.cards.length === 0 ? this.begin() : this.look());
+      this.unseen = null;
+    } catch (error) {
+      this.unseen = told(error);
+    }
+    this.looking = false;
+  }
+
+  /** Does something when all that was asked for before is done. */
+  private inLine<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.line.catch(() => {}).then(work);
+    this.line = turn;
+    return turn;
+  }
+
   /** An answer said what time it is; states that it told are drawn by that time, and by no earlier one. */
   private tick(now: number, asked: number): void {
-    this.clock.note(now, asked, performance.now());
+    // What was told by a clock that was set back lies in the future, and would stay there.
+    if (this.clock.note(now, asked, performance.now())) this.cards.forEach((own) => own.forget(null));
     this.now = this.clock.now();
   }
 
@@ -98,25 +134,26 @@ export class Play {
 
   /** Looks at all buckets; charges nothing. */
   async look(): Promise<void> {
-    const cards = this.cards;
+    const all = this.cards.map((own) => ({ own, card: own.card }));
     const answers = await this.timed(
       api.state(
         this.visitor,
-        cards.map((own) => own.card),
+        all.map(({ card }) => card),
       ),
     );
-    cards.forEach((own, index) => answers[index] && own.looked(answers[index]));
+    // Of a card that has other numbers by now, it says nothing.
+    all.forEach(({ own, card }, index) => own.card === card && answers[index] && own.looked(answers[index]));
   }
 
-  /** Sends a request to each of these cards, at its own cost, when those before are answered. */
-  send(cards: CardModel[]): Promise<void> {
-    this.line = this.line.catch(() => {}).then(() => this.sendNow(cards));
-    return this.line;
+  /** Sends a request to each of these cards, at its own cost; tells what was answered. */
+  send(cards: CardModel[]): Promise<api.Told[]> {
+    return this.inLine(() => this.sendNow(cards));
   }
 
-  private async sendNow(cards: CardModel[]): Promise<void> {
+  private async sendNow(cards: CardModel[]): Promise<api.Told[]> {
     const costs = new Map<number, CardModel[]>();
     for (const own of cards) costs.set(own.cost, [...(costs.get(own.cost) ?? []), own]);
+    const all: api.Told[] = [];
     for (const [units, group] of costs) {
       const answers = await this.timed(
         api.send(
@@ -126,25 +163,30 @@ export class Play {
         ),
       );
       group.forEach((own, index) => answers[index] && own.decided(answers[index], units));
+      all.push(...answers);
     }
     this.fault = null;
+    return all;
   }
 
-  /** Sends so many requests in sequence, and shows that these cards are busy meanwhile. */
-  async burst(cards: CardModel[], times = BURST): Promise<void> {
+  /** Sends so many requests in sequence, and shows that these cards are busy meanwhile; nothing if one failed. */
+  async burst(cards: CardModel[], times = BURST): Promise<api.Told[] | null> {
     cards.forEach((own) => (own.busy = true));
+    const all: api.Told[] = [];
     try {
-      for (let sent = 0; sent < times; sent += 1) await this.send(cards);
+      for (let sent = 0; sent < times; sent += 1) all.push(...(await this.send(cards)));
+      return all;
     } catch (error) {
-      this.fault = words(error);
+      this.failed(error);
+      return null;
     } finally {
       cards.forEach((own) => (own.busy = false));
     }
   }
 
-  async reset(): Promise<void> {
-    const cards = this.cards;
-    try {
+  reset(): Promise<void> {
+    return this.inLine(async () => {
+      const cards = this.cards;
       const answers = await this.timed(
         api.reset(
           this.visitor,
@@ -153,28 +195,28 @@ export class Play {
       );
       cards.forEach((own, index) => answers[index] && own.forget(answers[index]));
       this.fault = null;
-    } catch (error) {
-      this.fault = words(error);
-    }
+    });
   }
 
   /** Gives a card other numbers; the server says what becomes of what was used. */
-  async change(own: CardModel, to: api.Card): Promise<void> {
-    const asked = performance.now();
-    try {
-      const { now, kept, text, answer } = await api.change(this.visitor, own.card, to);
-      this.tick(now, asked);
-      own.card = to;
-      own.told = answer;
-      own.note = { text, wrong: false };
-      if (!kept) own.last = null;
-      own.recount();
-      this.remember();
-    } catch (error) {
-      // The page has one field for it, whose name in the call says nothing to who reads this.
-      const text = words(error).replace(/^`(?:to|from)\.(\w+)` /, 'The $1 ');
-      own.note = { text, wrong: true };
-    }
+  change(own: CardModel, to: api.Card): Promise<void> {
+    return this.inLine(async () => {
+      const asked = performance.now();
+      try {
+        const { now, kept, text, answer } = await api.change(this.visitor, own.card, to);
+        this.tick(now, asked);
+        own.card = to;
+        own.told = answer;
+        own.note = { text, wrong: false };
+        if (!kept) own.last = null;
+        own.recount();
+        this.remember();
+      } catch (error) {
+        // The page has one field for it, whose name in the call says nothing to who reads this.
+        const text = words(error).replace(/^`(?:to|from)\.(\w+)` /, 'The $1 ');
+        own.note = { text, wrong: true };
+      }
+    });
   }
 
   /** The numbers that the card had at first. */

@@ -137,6 +137,17 @@ describe('the clock', () => {
     expect(clock.now(1005)).toBeCloseTo(1001, 6);
     expect(clock.now(3005)).toBeCloseTo(1003, 6);
   });
+
+  it('is followed at once where it was set anew', () => {
+    const clock = new ServerClock();
+    expect(clock.note(1000, 0, 10)).toBe(false);
+    // Another node's, or a slow answer's.
+    expect(clock.note(997, 1000, 1010)).toBe(false);
+    expect(clock.note(1010, 2000, 22_000)).toBe(false);
+    expect(clock.note(940, 23_000, 23_010)).toBe(true);
+    expect(clock.now(23_005)).toBeCloseTo(940, 6);
+    expect(clock.note(941, 24_000, 24_010)).toBe(false);
+  });
 });
 
 describe('what a browser keeps', () => {
@@ -161,8 +172,11 @@ describe('words', () => {
     expect(promise(card, own)).toContain('up to 20 around an edge');
     expect(leftOf(own, 3)).toBe('3 of 10 left');
     expect(leftOf(null, null)).toBe('–');
-    expect(curl('http://x', 'visitor-1', card, 2)).toBe(
+    expect(curl('http://x', 'visitor-1', card, 2, 'local')).toBe(
       `curl --json '{"visitor":"visitor-1","cards":[{"algorithm":"fixed_window","mode":"policing","limit":"10/10s"}],"cost":2}' http://x/v1/playground/send`,
+    );
+    expect(curl('http://x', 'visitor-1', card, 2, 'token')).toContain(
+      `}' -H "Authorization: Bearer $TOKEN" http://x/`,
     );
   });
 });

@@ -45,8 +45,15 @@ export function leftOf(told: Told | null, left: number | null): string {
   return `${left} of ${told.limit ?? told.burst} left`;
 }
 
-/** A shell's line that sends the same request. */
-export function curl(origin: string, visitor: string, card: Card, cost: number): string {
+/** A shell's line that sends the same request; where the server wants a token, the shell has it. */
+export function curl(
+  origin: string,
+  visitor: string,
+  card: Card,
+  cost: number,
+  access: string | undefined,
+): string {
   const body = JSON.stringify({ visitor, cards: [card], cost });
-  return `curl --json '${body}' ${origin}/v1/playground/send`;
+  const token = access === 'token' ? ' -H "Authorization: Bearer $TOKEN"' : '';
+  return `curl --json '${body}'${token} ${origin}/v1/playground/send`;
 }

@@ -17,11 +17,11 @@ test('the own switch stands above that for all', () => {
 });
 
 // Goal: words for a switch with an end, without one, and for all.
-// Method: words written down, but for the hour, which is the reader's.
+// Method: words written down, but for the time of day, which is the reader's.
 test('a switch is told', () => {
-  expect(told(own, NOW)).toMatch(/^switched to shadow until \d\d:00$/);
+  expect(told(own, NOW)).toMatch(/^switched to shadow until \d\d:\d\d$/);
   expect(told(all, NOW)).toBe('with all rules, switched to off until it is turned back');
-  expect(until({ ...own, until: '2027-02-03T12:00:00Z' }, NOW)).toMatch(/2027.*\d\d:00$/);
+  expect(until({ ...own, until: '2027-02-03T12:00:00Z' }, NOW)).toMatch(/2027.*\d\d:\d\d$/);
   expect(outlook('*', 'off')).toContain('Every rule without a switch of its own');
   expect(outlook('api', '25%')).toContain('25\u00a0% of the keys');
   expect(outlook('api', null)).toContain('what the release says');

@@ -3,24 +3,25 @@
 // Invariant: a switch of the rule's own stands above the one for all.
 import type { Switch } from '../lib/api';
 import { moment } from '../lib/format';
+import { now as present } from '../lib/time';
 import { named } from './rollout';
 
 /** The name by which all rules without a switch of their own are meant. */
 export const ALL = '*';
 
 /** The switch that stands above a rule at this moment, if one does. */
-export function above(switches: Switch[], rule: string, now = Date.now()): Switch | null {
+export function above(switches: Switch[], rule: string, now = present()): Switch | null {
   const turned = switches.filter((own) => !own.until || !(Date.parse(own.until) <= now));
   return turned.find((own) => own.rule === rule) ?? turned.find((own) => own.rule === ALL) ?? null;
 }
 
 /** Until when it stands. */
-export function until(own: Switch, now = Date.now()): string {
+export function until(own: Switch, now = present()): string {
   return own.until ? `until ${moment(own.until, now)}` : 'until it is turned back';
 }
 
 /** A switch as it is told beside a rule's roll-out. */
-export function told(own: Switch, now = Date.now()): string {
+export function told(own: Switch, now = present()): string {
   const whom = own.rule === ALL ? 'with all rules, ' : '';
   return `${whom}switched to ${named(own.rollout)} ${until(own, now)}`;
 }
