@@ -54,9 +54,7 @@ impl Audit {
 
 /// Says what the change under way is about: a rule and a key, whose parts may be said to be something.
 pub(crate) fn about(limiter: &Limiter, rule: &str, key: &[(Option<KeyKind>, &str)]) {
-    let said = |(kind, value): &(Option<KeyKind>, &str)| {
-        Some(KeyPart { kind: kind.clone()?, value: (*value).to_owned() })
-    };
+    let said = |(kind, value): &(Option<KeyKind>, &str)| Some(KeyPart::new(kind.clone()?, *value));
     let parts: Option<Vec<KeyPart>> = key.iter().map(said).collect();
     let values: Vec<&str> = key.iter().map(|(_, value)| *value).collect();
     let found = match parts {

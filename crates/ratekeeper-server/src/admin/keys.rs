@@ -26,6 +26,9 @@ const ENTRIES_MAX: usize = 1_000;
 const BUCKETS_MAX: usize = 200;
 const KNOWN_MAX: usize = 20;
 
+/// Most buckets that are looked at for those: what else a text may mean was mostly never used.
+const LOOKS_MAX: usize = 1_000;
+
 /// Rules that are looked through before others have their turn.
 const RULES_AT_ONCE: usize = 100;
 
@@ -76,7 +79,11 @@ pub(super) async fn peek(
     }
     let mut shown = None;
     for meant in asked.meant(&app.limiter, &asked.rule)? {
-        let (rule, key) = meant.find(&app.limiter)?;
+        let (rule, key) = match meant.find(&app.limiter) {
+            Ok(found) => found,
+            Err(problem) if shown.is_none() => return Err(problem),
+            Err(_) => continue,
+        };
         let left = rule.peek(&key).await;
         let used = is_used(&left);
         if used || shown.is_none() {
@@ -103,7 +110,7 @@ async fn all(app: &App, asked: &Asked) -> Result<Response, Problem> {
     if asked.entries {
         return Err(bad(format!("`entries` needs a `rule`; {EXAMPLE}")));
     }
-    let (mut buckets, mut more) = (Vec::new(), 0);
+    let (mut buckets, mut more, mut looks) = (Vec::new(), 0, 0);
     for (number, own) in app.limiter.rules().into_iter().enumerate() {
         if number % RULES_AT_ONCE == RULES_AT_ONCE - 1 {
             tokio::task::yield_now().await;
@@ -114,12 +121,13 @@ async fn all(app: &App, asked: &Asked) -> Result<Response, Problem> {
             if meant.is_shared() {
                 continue;
             }
-            if buckets.len() >= BUCKETS_MAX {
-                more += usize::from(number == 0);
-                continue;
-            }
             for meant in meant.by_tier(&app.limiter) {
+                if buckets.len() >= BUCKETS_MAX || looks >= LOOKS_MAX {
+                    more += usize::from(number == 0);
+                    break;
+                }
                 let Ok((rule, key)) = meant.find(&app.limiter) else { continue };
+                looks += 1;
                 let left = rule.peek(&key).await;
                 if number == 0 || is_used(&left) {
                     let left = Left::new(asked, &meant, &rule, &left, None);
@@ -165,7 +173,11 @@ pub(super) async fn reset(
     let mut told: Option<(Meant, Rule, Decision)> = None;
     for meant in asked.meant(&app.limiter, &asked.rule)? {
         for meant in meant.by_tier(&app.limiter) {
-            let (rule, key) = meant.find(&app.limiter)?;
+            let (rule, key) = match meant.find(&app.limiter) {
+                Ok(found) => found,
+                Err(problem) if told.is_none() => return Err(problem),
+                Err(_) => continue,
+            };
             let left = rule.reset(&key).await;
             // One that the store did not take is told before those that it did.
             if told.as_ref().is_none_or(|_| left.is_without_figures()) {

@@ -206,7 +206,7 @@ mod tests {
     use ratekeeper::rule::KeyKind;
 
     fn part(kind: KeyKind, value: &str) -> KeyPart {
-        KeyPart { kind, value: value.to_owned() }
+        KeyPart::new(kind, value)
     }
 
     /// Any number as a hash would be.

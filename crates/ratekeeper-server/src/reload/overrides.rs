@@ -57,20 +57,30 @@ pub(crate) fn only(mut faults: Faults, index: usize) -> Faults {
     Faults { more: 0, ..faults }
 }
 
-/// Whether two are of the same rule and the same key.
-pub(crate) fn same(one: &Value, other: &Value) -> bool {
-    let parts = |value: &Value| match value.get("key") {
-        Some(Value::Array(parts)) => parts.clone(),
-        Some(part) => vec![part.clone()],
-        None => Vec::new(),
+/// Whether two are of the same rule and the same key. `guess` is what each part is if nobody says it.
+pub(crate) fn same(one: &Value, other: &Value, guess: &[String]) -> bool {
+    let parts = |value: &Value| -> Vec<(Option<String>, Value)> {
+        let all = match value.get("key") {
+            Some(Value::Array(parts)) => &parts[..],
+            Some(part) => std::slice::from_ref(part),
+            None => &[],
+        };
+        let said = |(place, part): (usize, &Value)| {
+            let named = part.as_object().and_then(|own| own.iter().next());
+            match named {
+                Some((kind, value)) => (Some(kind.clone()), value.clone()),
+                None => (guess.get(place).cloned(), part.clone()),
+            }
+        };
+        all.iter().enumerate().map(said).collect()
     };
     one.get("rule") == other.get("rule") && parts(one) == parts(other)
 }
 
 /// Those with this one instead of the one of its key, if it has a limit; whether anything changed.
-pub(crate) fn with(overrides: &[Value], own: &Value) -> (Vec<Value>, bool) {
+pub(crate) fn with(overrides: &[Value], own: &Value, guess: &[String]) -> (Vec<Value>, bool) {
     let mut next: Vec<Value> =
-        overrides.iter().filter(|other| !same(other, own)).cloned().collect();
+        overrides.iter().filter(|other| !same(other, own, guess)).cloned().collect();
     if own.get("limit").is_some_and(|limit| !limit.is_null()) {
         next.push(own.clone());
     }

@@ -124,8 +124,8 @@ impl Site {
 }
 
 /// Goal: whatever a caller is counted by, a key that was told is reset and overridden, and no other.
-/// Method: an address that stands in for a user, the second of two header fields, an API's user behind a rule without
-/// a key, and everyone together; each is used up, reset as it was told, used up again, and overridden as it was told.
+/// Method: an address that stands in for a user, the second of two header fields, the address of a rule that says no
+/// key, and everyone together; each is used up, reset as it was told, used up again, and overridden as it was told.
 #[test]
 fn a_key_that_is_told_is_the_one_that_is_changed() {
     let site = Site::by(
@@ -206,4 +206,81 @@ fn a_text_alone_means_what_was_used() {
         assert!(reply.body.contains(fault), "{}", reply.body);
         assert_eq!(reply.field("cache-control"), Some("no-store"), "{query}");
     }
+}
+
+/// Goal: keys of several parts are found where a rule takes whatever is given, and nothing else is looked for.
+/// Method: the demo rules, which say no kind; look, reset and override by the text alone and with its kinds.
+#[test]
+fn what_is_given_has_any_number_of_parts() {
+    let site = Site(Server::start());
+    let body = r#"{"rule":"fixed-window","key":["acme","bob"],"cost":3}"#;
+    for query in ["key=acme&key=bob", "key=acme&key=bob&kind=key&kind=key"] {
+        assert_eq!(check(site.0.address, body).json()["remaining"], 7);
+        let query = format!("rule=fixed-window&{query}");
+        let told = site.call(&format!("GET /v1/keys?{query}"), "");
+        assert_eq!((&told["remaining"], &told["kinds"]), (&json!(7), &json!(["key", "key"])));
+        assert_eq!(site.call(&format!("DELETE /v1/keys?{query}"), "")["remaining"], 10);
+    }
+    let all = site.call("GET /v1/keys?key=acme&key=bob", "");
+    assert_eq!(all["buckets"].as_array().map(Vec::len), Some(6));
+}
+
+/// Goal: an override of an address by itself stands above one that reaches it because it stands in; parts are stood in
+/// for one by one; both ways to write a key are one key.
+/// Method: both in either order, under rules of one part and of two; what is set in one way is taken back in the other.
+#[test]
+fn what_is_said_of_an_address_stands_above_what_it_stands_in_for() {
+    let site = Site::by(
+        "rules:\n\
+         - {id: user, key: user, limit: 3/hour, match: {headers: {X-Rule: user}}}\n\
+         - {id: two, key: [user, host], limit: 3/hour, match: {headers: {X-Rule: two}}}\n\
+         - {id: all, key: global, limit: 3/hour, match: {headers: {X-Rule: all}}}\n",
+    );
+    let limit = |rule: &str| {
+        let caller =
+            format!(r#""ip":"192.0.2.7","headers":{{"X-Rule":"{rule}","Host":"127.0.0.1"}}"#);
+        let body = format!(r#"{{"cost":0,"request":{{"method":"GET","path":"/",{caller}}}}}"#);
+        check(site.0.address, &body).json()["limit"].as_u64()
+    };
+    let put = |rule: &str, key: serde_json::Value, limit: serde_json::Value| {
+        let own = json!({ "rule": rule, "key": key, "limit": limit }).to_string();
+        send(
+            site.0.address,
+            &request("PUT /v1/overrides", "Content-Type: application/json\r\n", &own),
+        )
+    };
+    assert_eq!(put("user", json!([{ "ip": "192.0.2.7" }]), json!("50/hour")).status, 200);
+    assert_eq!(put("user", json!("192.0.2.7"), json!("9/hour")).status, 200);
+    assert_eq!(limit("user"), Some(50));
+    assert_eq!(put("user", json!([{ "ip": "192.0.2.7" }]), json!(null)).status, 200);
+    assert_eq!(limit("user"), Some(9), "it stands in for a user");
+    assert_eq!(put("user", json!([{ "user": "192.0.2.7" }]), json!(null)).status, 200);
+    assert_eq!(limit("user"), Some(3), "it was set without the word");
+    assert_eq!(put("two", json!(["192.0.2.7", "127.0.0.1"]), json!("40/hour")).status, 200);
+    assert_eq!(limit("two"), Some(40));
+    let reply = put("all", json!([{ "ip": "192.0.2.7" }]), json!("40/hour"));
+    assert_eq!(reply.status, 422);
+    assert!(reply.body.contains("write `global`"), "{}", reply.body);
+}
+
+/// Goal: a key that is no text is told as one that nobody can act on.
+/// Method: a header field with such bytes, often enough to be listed.
+#[test]
+fn bytes_that_are_no_text_are_no_key() {
+    let rules = "identity: {trusted_proxies: [127.0.0.1/32]}\n\
+                 rules: [{id: tenant, key: \"header:X-Tenant\", limit: 3/hour}]";
+    let site = Site::by(rules);
+    for _ in 0..4 {
+        let head = b"GET /v1/authorize HTTP/1.1\r\nHost: a\r\nX-Forwarded-Uri: /\r\n\
+                     X-Forwarded-Method: GET\r\nX-Forwarded-For: 192.0.2.7\r\nX-Tenant: caf\xe9\r\n\
+                     Connection: close\r\n\r\n";
+        let mut stream = crate::wire::connect(site.0.address);
+        std::io::Write::write_all(&mut stream, head).expect("it is open");
+        let mut answer = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut stream, &mut answer);
+        let told = String::from_utf8_lossy(&answer);
+        assert!(told.starts_with("HTTP/1.1 200") || told.starts_with("HTTP/1.1 429"), "{told}");
+    }
+    let top = site.call("GET /v1/top", "");
+    assert_eq!((&top["keys"][0]["rule"], &top["keys"][0]["cut"]), (&json!("tenant"), &json!(true)));
 }

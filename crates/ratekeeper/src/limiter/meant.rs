@@ -38,11 +38,15 @@ impl Limiter {
         let (entry, guess) = named(&release, name, &said)?;
         let (spec, on_missing) = (&entry.spec.key, entry.spec.on_missing);
         let mut all = vec![guess.parts()];
+        if key.len() != spec.parts.len() {
+            // Whatever is given may have any number of parts, and is nothing else then.
+            return Ok(all);
+        }
         let mut others: Vec<Vec<KeyPart>> = vec![Vec::new()];
         for (number, value) in key.iter().enumerate() {
             let kinds = spec.kinds(number, on_missing);
             let kinds = kinds.into_iter().filter(|kind| may_be(spec, kind, value));
-            let part = |kind: &KeyKind| KeyPart { kind: kind.clone(), value: (*value).to_owned() };
+            let part = |kind: &KeyKind| KeyPart::new(kind.clone(), *value);
             let parts: Vec<KeyPart> = kinds.map(part).collect();
             let longer = |own: &Vec<KeyPart>| -> Vec<Vec<KeyPart>> {
                 parts.iter().map(|part| [&own[..], std::slice::from_ref(part)].concat()).collect()
@@ -53,7 +57,7 @@ impl Limiter {
             own.iter().map(|part| part.kind.clone()).collect()
         };
         let first = kinds(&all[0]);
-        all.extend(others.into_iter().filter(|own| own.len() == key.len() && kinds(own) != first));
+        all.extend(others.into_iter().filter(|own| kinds(own) != first));
         Ok(all)
     }
 }

@@ -44,7 +44,7 @@ impl Key for RuleKey {
 impl RuleKey {
     /// Its parts, as people read them.
     pub fn parts(&self) -> Vec<KeyPart> {
-        let given = |value: &String| KeyPart { kind: KeyKind::Given, value: value.clone() };
+        let given = |value: &String| KeyPart::new(KeyKind::Given, value.clone());
         match &self.0 {
             Form::Given(parts) => parts.iter().map(given).collect(),
             Form::Encoded(bytes) => parts_of(bytes),

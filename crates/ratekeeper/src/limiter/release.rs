@@ -4,9 +4,9 @@
 //! step, between requests.
 
 mod found;
+mod reached;
 
 use super::compile::{After, Manner, OnStoreFailure, compile};
-use super::select::ANYONE;
 use super::{Compiled, Limiter};
 use crate::decision::Label;
 use crate::identity::Identity;
@@ -15,12 +15,10 @@ use crate::limit::Limit;
 use crate::rule::index::Index;
 use crate::rule::when::Condition;
 use crate::rule::{
-    CostSpec, Count, Exempt, FieldForms, KeyKind, KeySpec, Limits, Match, OnMissing, RuleSet,
-    RuleSpec, Scope,
+    CostSpec, Count, Exempt, FieldForms, KeyKind, Limits, Match, RuleSet, RuleSpec, Scope,
 };
 use found::{Finder, exempt_index};
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,9 +31,6 @@ const FREED_AT_ONCE: usize = 1_000;
 /// How often to look whether nobody decides by a former release any more, and how long between two looks.
 const LOOKS_MAX: usize = 100;
 const LOOK: Duration = Duration::from_millis(1);
-
-/// A part of a key that somebody wrote: what it is, if that is said, and its value.
-type Written = (Option<KeyKind>, Arc<str>);
 
 pub(super) struct Release {
     pub(super) version: u64,
@@ -88,24 +83,31 @@ impl Release {
             .collect();
         let named = |(number, entry): (usize, &Entry)| (Arc::clone(&entry.spec.id), number as u32);
         let names: HashMap<_, _> = entries.iter().enumerate().map(named).collect();
+        let mut stand_ins = Vec::new();
         for own in &overrides {
-            let entry = names.get(&own.rule).and_then(|number| entries.get_mut(*number as usize));
-            if let Some(entry) = entry {
-                let until = own.until.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000));
-                let callers = entry.callers(secret, &identity, &own.key);
-                let manner = Manner::of(&entry.spec, version);
-                let mut rule = compile(secret, &entry.spec.id, &own.limits, &manner);
-                if let Some((former, now)) = former
-                    && let Some(former) = former.find(&own.rule)
-                {
-                    former.all().for_each(|former| rule.follow(former, now));
-                }
-                let rule = Arc::new(rule);
-                for who in callers {
-                    let rule = Arc::clone(&rule);
-                    entry.overrides.insert(who, Overridden { rule, until });
-                }
+            let Some(number) = names.get(&own.rule).map(|number| *number as usize) else {
+                continue;
+            };
+            let entry = &mut entries[number];
+            let until = own.until.map_or(u64::MAX, |seconds| seconds.saturating_mul(1_000_000));
+            let manner = Manner::of(&entry.spec, version);
+            let mut rule = compile(secret, &entry.spec.id, &own.limits, &manner);
+            if let Some((former, now)) = former
+                && let Some(former) = former.find(&own.rule)
+            {
+                former.all().for_each(|former| rule.follow(former, now));
             }
+            let rule = Arc::new(rule);
+            let (meant, stood) = entry.callers(secret, &identity, &own.key);
+            for who in meant {
+                entry.overrides.insert(who, Overridden { rule: Arc::clone(&rule), until });
+            }
+            let stood = stood.into_iter();
+            stand_ins.extend(stood.map(|who| (number, who, Arc::clone(&rule), until)));
+        }
+        // An address that stands in for somebody has what was said of it by itself, if anything was.
+        for (number, who, rule, until) in stand_ins {
+            entries[number].overrides.entry(who).or_insert(Overridden { rule, until });
         }
         let (finder, exempt_index) = (Finder::new(&entries), exempt_index(&exempt));
         Release {
@@ -190,30 +192,6 @@ impl Entry {
     /// The same for the limits on trial.
     pub(super) fn tried(&self, tier: usize) -> Option<&Arc<Compiled>> {
         of_tier(&self.trial, tier)
-    }
-
-    /// Who has this key, whose parts somebody wrote. Of an address nobody has to say that it stands in for a
-    /// user that a request lacks; nor of a name what a door takes it for, where the rule leaves that open.
-    fn callers(&self, secret: &Secret, identity: &Identity, key: &[Written]) -> Vec<Who> {
-        let spec = &self.spec.key;
-        let stands_in = |value: &str| {
-            let may = self.spec.on_missing == OnMissing::Ip && value.parse::<IpAddr>().is_ok();
-            may.then_some(&KeyKind::Ip)
-        };
-        let said: Vec<_> = key.iter().map(|(kind, value)| (kind.as_ref(), &**value)).collect();
-        let stood = said.iter().map(|(kind, value)| (kind.or_else(|| stands_in(value)), *value));
-        let stood: Vec<_> = stood.collect();
-        let encoded = |spec: &KeySpec, values: &[(Option<&KeyKind>, &str)]| {
-            let key = spec.written(values.iter().copied(), |address| identity.network(address));
-            key.map(|key| secret.who(key.as_bytes()))
-        };
-        if !spec.is_given() {
-            return [encoded(spec, &said), encoded(spec, &stood)].into_iter().flatten().collect();
-        }
-        let anyone = KeySpec { parts: vec![ANYONE.to_vec()] };
-        let given: Vec<&str> = key.iter().map(|(_, value)| &**value).collect();
-        let given = key.iter().all(|(kind, _)| kind.is_none()).then(|| secret.who(&given));
-        given.into_iter().chain(encoded(&anyone, &said)).collect()
     }
 
     /// Everything that the rule may be, for whomever.

@@ -109,14 +109,19 @@ pub(crate) fn parts_of(mut rest: &[u8]) -> Vec<KeyPart> {
             b'c' => KeyKind::Claim(name.into()),
             _ => KeyKind::Descriptor(name.into()),
         };
-        let value = take(&mut rest);
-        let value = match (&kind, <[u8; 4]>::try_from(value), <[u8; 16]>::try_from(value)) {
-            (KeyKind::Ip, Ok(octets), _) => IpAddr::from(octets).to_string(),
-            (KeyKind::Ip, _, Ok(octets)) => IpAddr::from(octets).to_string(),
-            (KeyKind::Global, ..) => EVERYONE.to_owned(),
-            _ => String::from_utf8_lossy(value).into_owned(),
-        };
-        parts.push(KeyPart { kind, value });
+        let bytes = take(&mut rest);
+        let text = std::str::from_utf8(bytes);
+        let (value, is_exact) =
+            match (&kind, <[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
+                (KeyKind::Ip, Ok(octets), _) => (IpAddr::from(octets).to_string(), true),
+                (KeyKind::Ip, _, Ok(octets)) => (IpAddr::from(octets).to_string(), true),
+                (KeyKind::Global, ..) => (EVERYONE.to_owned(), true),
+                _ => match text {
+                    Ok(text) => (text.to_owned(), true),
+                    Err(_) => (String::from_utf8_lossy(bytes).into_owned(), false),
+                },
+            };
+        parts.push(KeyPart { kind, value, is_exact });
     }
     parts
 }

@@ -72,6 +72,23 @@ pub struct KeyPart {
     pub kind: KeyKind,
     /// Its value.
     pub value: String,
+    /// Whether the value is all of it; bytes that are no text are not, and lead nobody back to the key.
+    pub is_exact: bool,
+}
+
+impl KeyPart {
+    /// A part with this value.
+    pub fn new(kind: KeyKind, value: impl Into<String>) -> KeyPart {
+        KeyPart { kind, value: value.into(), is_exact: true }
+    }
+}
+
+impl KeyKind {
+    /// Whether a request can be without it.
+    fn may_be_missing(&self) -> bool {
+        let always = [KeyKind::Given, KeyKind::Ip, KeyKind::Tier, KeyKind::Route, KeyKind::Method];
+        !always.contains(self) && *self != KeyKind::Global
+    }
 }
 
 /// A text that names nothing that can be counted by.
@@ -125,13 +142,19 @@ impl FromStr for KeyKind {
 }
 
 impl KeySpec {
+    /// Whether the address may be counted in the place of a part.
+    pub(crate) fn may_stand_in(&self, part: usize, on_missing: OnMissing) -> bool {
+        let own = self.parts.get(part).map_or(&[][..], |own| own);
+        on_missing == OnMissing::Ip && !own.is_empty() && own.iter().all(KeyKind::may_be_missing)
+    }
+
     /// What a part of a key may be: one of its alternatives, the address where that stands in for what a
     /// request lacks, whatever a door counts by where the rule leaves that open; and what was given for it.
     pub(crate) fn kinds(&self, part: usize, on_missing: OnMissing) -> Vec<&KeyKind> {
         let mut kinds: Vec<&KeyKind> = self.parts.get(part).into_iter().flatten().collect();
         if kinds == [&KeyKind::Given] {
             kinds.extend(ANYONE);
-        } else if on_missing == OnMissing::Ip {
+        } else if self.may_stand_in(part, on_missing) {
             kinds.push(&KeyKind::Ip);
         }
         kinds.push(&KeyKind::Given);
@@ -180,5 +203,9 @@ mod tests {
         assert_eq!(kinds(&user, OnMissing::Skip), ["user", "key"]);
         assert_eq!(kinds(&KeySpec::of(KeyKind::Ip), OnMissing::Ip), ["ip", "key"]);
         assert_eq!(kinds(&KeySpec::default(), OnMissing::Skip), ["key", "user", "api_key", "ip"]);
+        for kind in [KeyKind::Global, KeyKind::Tier, KeyKind::Route, KeyKind::Method] {
+            let told = [kind.to_string(), "key".to_owned()];
+            assert_eq!(kinds(&KeySpec::of(kind), OnMissing::Ip), told, "it is never missing");
+        }
     }
 }

@@ -105,7 +105,7 @@ impl Asked {
             }
             false => {
                 let both = self.kinds.iter().cloned().zip(self.key.iter().cloned());
-                vec![both.map(|(kind, value)| KeyPart { kind, value }).collect()]
+                vec![both.map(|(kind, value)| KeyPart::new(kind, value)).collect()]
             }
         };
         let meant =

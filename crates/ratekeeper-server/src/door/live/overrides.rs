@@ -53,10 +53,10 @@ pub(super) async fn put(
     let seen = seen(request.headers())?;
     let body = body::read(request, app.body_timeout).await?;
     let own = read(&body)?;
-    note(&app, &own);
+    let guess = note(&app, &own);
     let draft = move |live: &Release| {
         let rule = own.get("rule").and_then(Value::as_str).map(quoted).unwrap_or_default();
-        let (overrides, changed) = with_override(&live.overrides, &own);
+        let (overrides, changed) = with_override(&live.overrides, &own, &guess);
         let sets = own.get("limit").is_some_and(|limit| !limit.is_null());
         if !changed && !sets {
             let detail = "no call has set an override of this rule and this key; look at `GET /v1/overrides`";
@@ -73,8 +73,8 @@ pub(super) async fn put(
     done(&app, place.change(&app, seen, draft).await)
 }
 
-/// Says in the log what it is about.
-fn note(app: &App, own: &Value) {
+/// Says in the log what it is about; what each part of its key is if nobody says it.
+fn note(app: &App, own: &Value) -> Vec<String> {
     let key = &own["key"];
     let parts = key.as_array().map_or(std::slice::from_ref(key), Vec::as_slice);
     let said = |part: &'_ Value| match part {
@@ -86,7 +86,17 @@ fn note(app: &App, own: &Value) {
     };
     let parts: Vec<(Option<KeyKind>, String)> = parts.iter().filter_map(said).collect();
     let parts: Vec<_> = parts.iter().map(|(kind, value)| (kind.clone(), &**value)).collect();
-    admin::about(&app.limiter, own["rule"].as_str().unwrap_or_default(), &parts);
+    let rule = own["rule"].as_str().unwrap_or_default();
+    admin::about(&app.limiter, rule, &parts);
+    let values: Vec<&str> = parts.iter().map(|(_, value)| *value).collect();
+    let meanings = app.limiter.meanings(rule, &values).unwrap_or_default();
+    meanings
+        .into_iter()
+        .next()
+        .unwrap_or_default()
+        .iter()
+        .map(|part| part.kind.to_string())
+        .collect()
 }
 
 /// The fields; what they mean, rule files say.

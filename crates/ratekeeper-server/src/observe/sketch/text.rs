@@ -1,6 +1,6 @@
 //! A key as it is kept and told: what its parts are, and their values, cut where they are long.
 //!
-//! Invariant: what was cut is told as such, since it is nobody's key.
+//! Invariant: what was cut, or is no text, is told as such, since it is nobody's key.
 
 use ratekeeper::rule::KeyPart;
 
@@ -17,7 +17,7 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn of(mut key: Vec<KeyPart>) -> Text {
-        let mut cut = key.len() > KEY_PARTS_MAX;
+        let mut cut = key.len() > KEY_PARTS_MAX || key.iter().any(|part| !part.is_exact);
         key.truncate(KEY_PARTS_MAX);
         let kinds = key.iter().map(|part| part.kind.to_string()).collect();
         let short = |part: KeyPart| match part.value.char_indices().nth(KEY_CHARS_MAX) {
