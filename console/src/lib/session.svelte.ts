@@ -14,6 +14,7 @@ class Who {
   problem = $state<string | null>(null);
   /** What was wrong with signing in, or out. */
   fault = $state<string | null>(null);
+  missed = false;
   private looking = false;
 
   /** Whether there is somebody who may look. */
@@ -32,6 +33,8 @@ class Who {
     this.looking = true;
     try {
       this.take(await api.session());
+      if (this.missed) this.back += 1;
+      this.missed = false;
     } catch (error) {
       // That nobody answers shows by `away`; both are tried again.
       this.problem = error instanceof api.Problem && error.status === 0 ? null : words(error);
@@ -68,10 +71,9 @@ export const who = new Who();
 api.heard.away = (away) => {
   if (who.away === away) return;
   who.away = away;
-  if (away) return;
-  who.back += 1;
-  // It may be another server by now, with other rules and tokens.
-  void who.look();
+  // It may be another server when it is back, with other rules and tokens. Only what was asked of it by itself says that
+  // it is, and seldom: whoever asks again could otherwise be what is refused.
+  if (away) who.missed = true;
 };
 api.heard.unknown = () => {
   if (who.known) who.known = { ...who.known, role: null };
