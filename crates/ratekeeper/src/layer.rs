@@ -71,7 +71,7 @@ pub(crate) struct Setup {
 impl RateLimitLayer {
     /// Limits by the rules of this limiter.
     pub fn new(limiter: Limiter) -> RateLimitLayer {
-        let (given, watch) = (crate::limiter::ANYONE, Arc::new(Watch::default()));
+        let (given, watch) = (crate::rule::kind::ANYONE, Arc::new(Watch::default()));
         let (user, tier, peer, refuses, decided) = (None, None, None, None, None);
         RateLimitLayer {
             setup: Setup { limiter, given, user, tier, peer, refuses, decided, watch },

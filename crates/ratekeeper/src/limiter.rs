@@ -56,8 +56,6 @@ pub use observer::{Observed, Observer};
 pub use permit::{Acquire, Permit};
 pub use rule::{Rule, UnknownRule};
 pub use saved::{NotSaved, Saved};
-#[cfg(feature = "tower")]
-pub(crate) use select::ANYONE;
 pub use state::{Held, LogEntry, State};
 pub use switches::Switch;
 pub use wait::{Wait, Waiting};

@@ -19,11 +19,12 @@ pub use prepared::Prepared;
 
 use super::hold::Hold;
 use super::release::Release;
-use super::select::{ANYONE, Selected, Slot, View};
+use super::select::{Selected, Slot, View};
 use super::{Asked, Inner, Limiter, charges};
 use crate::decision::{Decisions, RuleResult};
 use crate::few::Few;
 use crate::request::{Rejected, Request};
+use crate::rule::kind::ANYONE;
 use crate::rule::{FieldForms, KeyKind};
 use std::fmt;
 use std::ops::Deref;

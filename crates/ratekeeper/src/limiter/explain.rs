@@ -4,13 +4,14 @@
 //! Invariant: explaining charges nothing.
 
 use super::release::Entry;
-use super::select::{ANYONE, Applies, View, Why};
+use super::select::{Applies, View, Why};
 use super::{Asked, Limiter};
 use crate::decision::Decision;
 use crate::limit::Limit;
 use crate::request::{Rejected, Request};
 use crate::rule::Rollout;
 use crate::rule::key::parts_of;
+use crate::rule::kind::ANYONE;
 use crate::rule::kind::KeyPart;
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -113,7 +113,7 @@ impl Limiter {
         cost: u64,
     ) -> Result<Prepared, AskError> {
         let release = self.0.rules.load();
-        let (entry, key) = named(&release, name, &unsaid(key))?;
+        let (entry, key) = named(&release, name, unsaid(key))?;
         let mut selected = Selected { looks: cost == 0, ..Selected::default() };
         let rollout = self.0.switched(name).unwrap_or(entry.spec.rollout);
         if rollout != Rollout::Off {
@@ -137,8 +137,28 @@ impl Limiter {
         key: &[&str],
         tier: Option<&str>,
     ) -> Result<(Rule, RuleKey), AskError> {
+        self.found(name, unsaid(key), tier)
+    }
+
+    /// The same for a key of which is known what its parts are, such as one that an
+    /// [`Observer`](super::Observer) was told.
+    pub fn rule_of(
+        &self,
+        name: &str,
+        key: &[KeyPart],
+        tier: Option<&str>,
+    ) -> Result<(Rule, RuleKey), AskError> {
+        self.found(name, key.iter().map(|part| (Some(&part.kind), &*part.value)), tier)
+    }
+
+    fn found<'v>(
+        &self,
+        name: &str,
+        key: impl ExactSizeIterator<Item = Said<'v>> + Clone,
+        tier: Option<&str>,
+    ) -> Result<(Rule, RuleKey), AskError> {
         let release = self.0.rules.load();
-        let (entry, key) = named(&release, name, &unsaid(key))?;
+        let (entry, key) = named(&release, name, key)?;
         let (who, now) = (self.0.secret.who(&key), self.0.clock.now());
         let rule = entry.limits_of(&who, release.tier(tier), now).ok_or(AskError::Closed)?;
         Ok((Rule::new(Arc::clone(&self.0), Arc::clone(rule)), key))
@@ -163,36 +183,36 @@ impl Limiter {
     }
 }
 
+/// A value, and what it is, if that was said.
+type Said<'v> = (Option<&'v KeyKind>, &'v str);
+
 /// Values of which nobody said what they are.
-fn unsaid<'v>(key: &[&'v str]) -> Vec<Said<'static, 'v>> {
-    key.iter().map(|value| (None, *value)).collect()
+pub(super) fn unsaid<'v>(key: &'v [&'v str]) -> impl ExactSizeIterator<Item = Said<'v>> + Clone {
+    key.iter().map(|value| (None, *value))
 }
 
-/// A value, and what it is, if that was said.
-pub(super) type Said<'k, 'v> = (Option<&'k KeyKind>, &'v str);
-
 /// The rule of this name, and a key that somebody wrote as that rule counts it.
-pub(super) fn named<'r>(
+pub(super) fn named<'r, 'v>(
     release: &'r Release,
     name: &str,
-    key: &[Said<'_, '_>],
+    key: impl ExactSizeIterator<Item = Said<'v>> + Clone,
 ) -> Result<(&'r Entry, RuleKey), AskError> {
     let Some(entry) = release.find(name) else {
         let names = release.entries.iter().map(|entry| &*entry.spec.id);
         return Err(AskError::Unknown(UnknownRule::new(name, names)));
     };
     let (spec, on_missing) = (&entry.spec.key, entry.spec.on_missing);
-    if spec.is_given() && key.iter().all(|(kind, _)| kind.is_none_or(|own| *own == KeyKind::Given))
-    {
-        let parts = key.iter().map(|(_, part)| (*part).to_owned()).collect();
+    let is_given = |kind: Option<&KeyKind>| kind.is_none_or(|own| *own == KeyKind::Given);
+    if spec.is_given() && key.clone().all(|(kind, _)| is_given(kind)) {
+        let parts = key.map(|(_, part)| part.to_owned()).collect();
         return Ok((entry, RuleKey(Form::Given(parts))));
     }
-    for (number, (kind, _)) in key.iter().enumerate() {
+    for (number, (kind, _)) in key.clone().enumerate() {
         if let Some(kind) = kind.filter(|kind| !spec.kinds(number, on_missing).contains(kind)) {
             return Err(AskError::Kind(kind.clone()));
         }
     }
-    let written = spec.written(key.iter().copied(), |address| release.identity.network(address));
     let parts = AskError::Parts { given: key.len(), wanted: spec.parts.len() };
+    let written = spec.written(key, |address| release.identity.network(address));
     Ok((entry, RuleKey(Form::Encoded(written.ok_or(parts)?.as_bytes().to_vec()))))
 }

@@ -19,7 +19,6 @@ use crate::request::path::CanonicalPath;
 use crate::request::{Rejected, Request};
 use crate::rule::index::Found;
 use crate::rule::key::parts_of;
-pub(crate) use crate::rule::kind::ANYONE;
 use crate::rule::method::method_matches;
 use crate::rule::pattern::canonical_host;
 use crate::rule::{Exempt, KeyKind, Match, OnMissing, Rollout};

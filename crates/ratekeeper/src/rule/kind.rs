@@ -86,8 +86,8 @@ impl KeyPart {
 impl KeyKind {
     /// Whether a request can be without it.
     fn may_be_missing(&self) -> bool {
-        let always = [KeyKind::Given, KeyKind::Ip, KeyKind::Tier, KeyKind::Route, KeyKind::Method];
-        !always.contains(self) && *self != KeyKind::Global
+        use KeyKind::{Given, Global, Ip, Method, Route, Tier};
+        !matches!(self, Given | Global | Ip | Method | Route | Tier)
     }
 }
 
@@ -154,19 +154,25 @@ impl KeySpec {
         let mut kinds: Vec<&KeyKind> = self.parts.get(part).into_iter().flatten().collect();
         if kinds == [&KeyKind::Given] {
             kinds.extend(ANYONE);
-        } else if self.may_stand_in(part, on_missing) {
-            kinds.push(&KeyKind::Ip);
+            return kinds;
         }
+        // Where it may, it is none of the alternatives: an address is never missing.
+        kinds.extend(self.may_stand_in(part, on_missing).then_some(&KeyKind::Ip));
         kinds.push(&KeyKind::Given);
-        let mut once: Vec<&KeyKind> = Vec::new();
-        kinds.retain(|kind| {
-            !once.contains(kind) && {
-                once.push(kind);
-                true
-            }
-        });
         kinds
     }
+}
+
+/// All ways to take one of each, the first of each at first; so many at most.
+pub(crate) fn one_of_each<T: Clone>(choices: &[Vec<T>], most: usize) -> Vec<Vec<T>> {
+    let mut all = vec![Vec::new()];
+    for choice in choices {
+        let longer = |own: &Vec<T>| -> Vec<Vec<T>> {
+            choice.iter().map(|one| [&own[..], std::slice::from_ref(one)].concat()).collect()
+        };
+        all = all.iter().flat_map(longer).take(most).collect();
+    }
+    all
 }
 
 #[cfg(test)]
@@ -190,6 +196,16 @@ mod tests {
         for text in ["", "nobody", "header:", "header", "claim:", "given", "Ip"] {
             assert_eq!(text.parse::<KeyKind>(), Err(UnknownKind), "{text}");
         }
+    }
+
+    /// Goal: every way is there once, the first of each at first, up to the bound.
+    #[test]
+    fn one_of_each_is_every_way() {
+        let choices = [vec![1, 2], vec![3], vec![4, 5]];
+        let all = [[1, 3, 4], [1, 3, 5], [2, 3, 4], [2, 3, 5]].map(Vec::from);
+        assert_eq!(one_of_each(&choices, 9), all);
+        assert_eq!(one_of_each(&choices, 3), all[..3]);
+        assert!(one_of_each(&[vec![1], vec![]], 9).is_empty());
     }
 
     /// Goal: an address that stands in is a kind of its part, once.

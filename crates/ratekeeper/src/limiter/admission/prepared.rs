@@ -6,9 +6,10 @@
 use super::{Begun, Sheet, Way};
 use crate::decision::Decisions;
 use crate::limiter::release::Release;
-use crate::limiter::select::{ANYONE, Selected, View};
+use crate::limiter::select::{Selected, View};
 use crate::limiter::{Inner, Limiter};
 use crate::request::{Rejected, Request};
+use crate::rule::kind::ANYONE;
 use std::fmt;
 use std::sync::Arc;
 

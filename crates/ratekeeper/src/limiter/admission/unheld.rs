@@ -5,8 +5,9 @@
 
 use super::{Admission, Begun, Way};
 use crate::limiter::Limiter;
-use crate::limiter::select::{ANYONE, View};
+use crate::limiter::select::View;
 use crate::request::{Rejected, Request};
+use crate::rule::kind::ANYONE;
 
 impl Limiter {
     /// [Admits](Limiter::admit) a request, and leaves concurrency limits out: for doors that are not

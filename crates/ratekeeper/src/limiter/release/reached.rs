@@ -6,10 +6,13 @@
 use super::Entry;
 use crate::identity::Identity;
 use crate::key::{Secret, Who};
-use crate::rule::kind::ANYONE;
+use crate::rule::kind::{ANYONE, one_of_each};
 use crate::rule::{KeyKind, KeySpec};
 use std::net::IpAddr;
 use std::sync::Arc;
+
+/// Most callers that one override reaches: each of the most parts that a key has, stood in for or not.
+const CALLERS_MAX: usize = 1 << 8;
 
 /// A part of a key that somebody wrote: what it is, if that is said, and its value.
 type Written = (Option<KeyKind>, Arc<str>);
@@ -36,18 +39,14 @@ impl Entry {
             return (given.into_iter().chain(encoded(&anyone, &said)).collect(), Vec::new());
         }
         // Each part may be stood in for by itself: a user may be missing where a host is not.
-        let mut each = vec![Vec::new()];
-        for (part, (kind, value)) in said.iter().enumerate() {
+        let choices = said.iter().enumerate().map(|(part, (kind, value))| {
             let stands_in = kind.is_none()
                 && spec.may_stand_in(part, self.spec.on_missing)
                 && value.parse::<IpAddr>().is_ok();
             let kinds = [Some(*kind), stands_in.then_some(Some(&KeyKind::Ip))];
-            let longer = |own: &Vec<_>| {
-                let own = own.clone();
-                kinds.into_iter().flatten().map(move |kind| [&own[..], &[(kind, *value)]].concat())
-            };
-            each = each.iter().flat_map(longer).collect();
-        }
+            kinds.into_iter().flatten().map(|kind| (kind, *value)).collect()
+        });
+        let each = one_of_each(&choices.collect::<Vec<_>>(), CALLERS_MAX);
         let stood = each[1..].iter().filter_map(|values| encoded(spec, values)).collect();
         (encoded(spec, &said).into_iter().collect(), stood)
     }

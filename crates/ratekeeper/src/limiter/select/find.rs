@@ -52,7 +52,7 @@ impl View<'_> {
 #[cfg(test)]
 mod tests {
     use super::View;
-    use crate::limiter::select::ANYONE;
+    use crate::rule::kind::ANYONE;
     use crate::rule::pattern::PathPattern;
     use crate::rule::{Limits, Match, RuleSet, RuleSpec};
     use crate::{Limiter, Request};
