@@ -12,6 +12,7 @@ mod token;
 mod why;
 
 pub(crate) use audit::about;
+pub(crate) use keys::forget;
 pub use token::{TOKEN_BYTES_MIN, TokenError, Tokens};
 
 use crate::app::App;

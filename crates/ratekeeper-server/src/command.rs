@@ -8,6 +8,7 @@ mod ask;
 mod banner;
 mod check;
 mod explain;
+mod doors;
 mod gateway;
 mod init;
 mod key;

@@ -92,16 +92,6 @@ impl Config {
     pub(crate) fn token_file(&self) -> Option<PathBuf> {
         self.file.settings.admin_token_file.as_deref().map(|name| self.named(name))
     }
-
-    /// What it says that this version does not serve yet.
-    pub fn unserved(&self) -> Vec<&'static str> {
-        let settings = &self.file.settings;
-        let said = [
-            ("listen.grpc", settings.listen.grpc.is_some()),
-            ("listen.resp", settings.listen.resp.is_some()),
-        ];
-        said.into_iter().filter(|(_, is_said)| *is_said).map(|(name, _)| name).collect()
-    }
 }
 
 /// A path as texts show it.

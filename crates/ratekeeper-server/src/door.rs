@@ -17,7 +17,9 @@ mod top;
 mod stream;
 mod playground;
 mod authorize;
+pub mod envoy;
 pub mod gateway;
+pub mod resp;
 mod live;
 
 pub(crate) use answer::{Answer, Outcome, json};

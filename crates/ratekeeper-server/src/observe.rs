@@ -5,6 +5,7 @@
 //! kept as text only where it stays among the most frequent, and never leaves but by the admin API; a
 //! decision takes no lock but that of one part of the sketch of keys.
 
+mod asked;
 mod callers;
 mod gateway;
 mod histogram;
@@ -19,6 +20,8 @@ mod store;
 #[cfg(feature = "otel")]
 pub mod traces;
 
+pub use asked::{Door, through};
+pub(crate) use asked::{through_at_once, through_now};
 pub(crate) use history::Columns;
 pub use history::{HISTORY_RULES_MAX, SECONDS_MAX};
 pub use metrics::{METRICS, Metric};
@@ -32,6 +35,8 @@ pub(crate) use sketch::Frequent;
 pub(crate) use gateway::{Figures, OfRoute, OfUpstream};
 pub(crate) use histogram::Histogram;
 
+#[cfg(feature = "otel")]
+use asked::ASKED;
 use bytes::Bytes;
 use history::History;
 use ratekeeper::limiter::{Observed, Observer};
@@ -39,9 +44,6 @@ use ratekeeper::rule::KeyPart;
 use ratekeeper::{Decision, Limiter, StoreError};
 use rules::{Row, Rules};
 use sketch::Sketch;
-use std::cell::Cell;
-#[cfg(feature = "otel")]
-use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -54,109 +56,6 @@ pub const LISTENERS_MAX: usize = 16;
 
 /// Seconds that a listener may be behind.
 const BEHIND_MAX: usize = 8;
-
-/// A way in, as the label `door` names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// `/v1/check` and `/v1/reserve`.
-    Check,
-    /// Forward-auth.
-    Authorize,
-    /// Envoy's rate limit service.
-    Envoy,
-    /// Redis clients.
-    Resp,
-    /// The gateway.
-    Gateway,
-    /// None that says its name.
-    Other,
-}
-
-impl Door {
-    pub(crate) const ALL: [Door; 6] =
-        [Door::Check, Door::Authorize, Door::Envoy, Door::Resp, Door::Gateway, Door::Other];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Door::Check => "check",
-            Door::Authorize => "authorize",
-            Door::Envoy => "envoy",
-            Door::Resp => "resp",
-            Door::Gateway => "gateway",
-            Door::Other => "other",
-        }
-    }
-}
-
-/// A question on its way: who asked, and since when it has waited for its first decision.
-struct Asked {
-    door: Door,
-    since: Cell<Option<Instant>>,
-    #[cfg(feature = "otel")]
-    span: RefCell<Option<traces::Span>>,
-}
-
-tokio::task_local! {
-    static ASKED: Asked;
-}
-
-impl Asked {
-    fn new(door: Door) -> Asked {
-        Asked {
-            door,
-            since: Cell::new(Some(Instant::now())),
-            #[cfg(feature = "otel")]
-            span: RefCell::new(traces::begin(door)),
-        }
-    }
-
-    /// The same question, if it goes on elsewhere.
-    fn go_on(&self) -> Asked {
-        Asked {
-            door: self.door,
-            since: Cell::new(self.since.take()),
-            #[cfg(feature = "otel")]
-            span: RefCell::new(self.span.take()),
-        }
-    }
-}
-
-/// Asks the limiter through a door: the decision is counted as that door's, and timed from here until the
-/// limiter has decided; a turn that a request waits for is not part of it.
-pub fn through<F: Future>(door: Door, asking: F) -> impl Future<Output = F::Output> {
-    ASKED.scope(Asked::new(door), asking)
-}
-
-/// The same where most questions are decided by being asked, and what follows is no part of it; `waits` says of
-/// which that is not so.
-pub(crate) fn through_at_once<F: Future>(
-    door: Door,
-    ask: impl FnOnce() -> F,
-    waits: impl FnOnce(&F) -> bool,
-) -> Through<F> {
-    ASKED.sync_scope(Asked::new(door), || {
-        let asking = ask();
-        let waits = waits(&asking).then(|| Box::new(ASKED.with(Asked::go_on)));
-        Through { asking, waits }
-    })
-}
-
-/// A question that was asked through a door.
-pub(crate) struct Through<F> {
-    asking: F,
-    /// The question, if the limiter has still to decide.
-    waits: Option<Box<Asked>>,
-}
-
-impl<F: Future> Through<F> {
-    /// What comes of it.
-    pub(crate) async fn answer(self) -> F::Output {
-        match self.waits {
-            Some(asked) => ASKED.scope(*asked, self.asking).await,
-            None => self.asking.await,
-        }
-    }
-}
 
 /// All that is counted. One for a server; the limiter tells it by its [`observer`](Observe::observer).
 pub struct Observe {
@@ -236,18 +135,13 @@ impl Observe {
         self.sketch.frequent(most)
     }
 
-    fn note(&self, row: &Arc<Row>, who: Option<u64>, decision: &Decision) {
-        let asked = ASKED.try_with(|asked| {
-            #[cfg(feature = "otel")]
+    fn note(&self, door: Door, row: &Arc<Row>, who: Option<u64>, decision: &Decision) {
+        #[cfg(feature = "otel")]
+        let _ = ASKED.try_with(|asked| {
             if let Some(span) = &*asked.span.borrow() {
                 span.note(row.id(), who, decision);
             }
-            (asked.door, asked.since.take())
         });
-        let (door, since) = asked.unwrap_or((Door::Other, None));
-        if let Some(since) = since {
-            self.decision_seconds.record(since.elapsed());
-        }
         row.decided(door, decision);
         if let Some(who) = who {
             self.sketch.touch(row, who, decision.is_refused());
@@ -268,19 +162,33 @@ struct Telling(Arc<Observe>);
 
 impl Observer for Telling {
     fn decided(&self, rule: &str, decision: &Decision) {
-        self.0.rules.with(rule, |row| self.0.note(row, None, decision));
+        let door = self.0.answered();
+        self.0.rules.with(rule, |row| self.0.note(door, row, None, decision));
     }
 
     fn observed(&self, observed: &Observed<'_>) {
         let Observed { rule, who, decision, shadow, .. } = *observed;
         self.0.rules.with(rule, |row| match shadow {
             true => row.shadowed(who, decision),
-            false => self.0.note(row, who, decision),
+            false => self.0.note(self.0.answered(), row, who, decision),
+        });
+    }
+
+    fn observed_all(&self, all: &mut dyn Iterator<Item = Observed<'_>>) {
+        let door = self.0.answered();
+        self.0.rules.with_each(|rows| {
+            for Observed { rule, who, decision, shadow, .. } in &mut *all {
+                let row = rows.find(rule);
+                match shadow {
+                    true => row.shadowed(who, decision),
+                    false => self.0.note(door, row, who, decision),
+                }
+            }
         });
     }
 
     fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
-        if self.0.sketch.wants_keys() {
+        if self.0.sketch.wants(who) {
             self.0.rules.with(rule, |row| self.0.sketch.name(row, who, key));
         }
     }

@@ -27,6 +27,11 @@ impl Problem {
         Problem { status, detail: detail.into(), field: None }
     }
 
+    /// What is wrong, and what to do about it.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }

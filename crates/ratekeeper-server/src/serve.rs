@@ -16,13 +16,14 @@ pub(crate) use answers::{Busy, Tunnel};
 pub(crate) use judge::judge;
 
 use crate::observe::logs::Sample;
+pub(crate) use connection::secured;
 use connection::serve;
 use crowd::Crowd;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -71,12 +72,15 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The same for an API and for the gateway beside it: one of eight connections is the API's, so that a
-    /// crowd at the gateway keeps nobody from it.
-    pub fn shared(self) -> (Bounds, Bounds) {
+    /// The same for an API and for each of so many doors beside it: one of eight connections is the API's, so
+    /// that a crowd elsewhere keeps nobody from it, and the others have the same part of the rest.
+    pub fn shared(self, beside: usize) -> (Bounds, Bounds) {
+        if beside == 0 {
+            return (self, self);
+        }
         let api = (self.connections / 8).max(1);
-        let gateway = (self.connections - api).max(1);
-        (Bounds { connections: api, ..self }, Bounds { connections: gateway, ..self })
+        let other = ((self.connections - api) / beside).max(1);
+        (Bounds { connections: api, ..self }, Bounds { connections: other, ..self })
     }
 }
 
@@ -133,6 +137,22 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) {
     let Entrance { listener, tls } = entrance.into();
+    accept(listener, bounds, is_many, shutdown, |stream, peer, stopped| {
+        serve(stream, tls.clone(), peer, answers.clone(), bounds, stopped)
+    })
+    .await;
+}
+
+/// Accepts connections until `shutdown`, each of which is served by a task of its own, until it is told to stop.
+pub(crate) async fn accept<F>(
+    listener: TcpListener,
+    bounds: Bounds,
+    is_many: impl Fn(IpAddr) -> bool,
+    shutdown: impl Future<Output = ()>,
+    serve: impl Fn(TcpStream, IpAddr, watch::Receiver<()>) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
     let (stop, stopped) = watch::channel(());
     // The set counts the connections, ends them with itself, and reports each that has ended.
     let mut connections = JoinSet::new();
@@ -150,9 +170,10 @@ pub async fn run(
                     if !is_many(peer) && crowd.is_full(peer) {
                         continue;
                     }
-                    let (answers, stopped) = (answers.clone(), stopped.clone());
-                    let serve = serve(stream, tls.clone(), peer, answers, bounds, stopped);
-                    crowd.enter(connections.spawn(serve).id(), peer);
+                    // Answers are small and complete: none should wait for the next.
+                    let _ = stream.set_nodelay(true);
+                    let serving = serve(stream, peer, stopped.clone());
+                    crowd.enter(connections.spawn(serving).id(), peer);
                 }
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {

@@ -48,14 +48,20 @@ impl Certificate {
         Ok(Certificate { live, opened, cert: cert.to_owned(), key: key.to_owned() })
     }
 
-    /// For a listener. Sessions are not resumed: each handshake shows the certificate that is live.
+    /// For a listener of HTTP.
     pub fn acceptor(&self) -> Result<TlsAcceptor, Fault> {
+        self.acceptor_of(&PROTOCOLS)
+    }
+
+    /// For a listener of these protocols, the best first. Sessions are not resumed: each handshake shows the
+    /// certificate that is live.
+    pub fn acceptor_of(&self, protocols: &[&[u8]]) -> Result<TlsAcceptor, Fault> {
         let options =
             ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
         let options = options.map_err(|error| no_tls(&self.cert, &error))?;
         let resolver = Arc::clone(&self.live);
         let mut options = options.with_no_client_auth().with_cert_resolver(resolver);
-        options.alpn_protocols = protocols();
+        options.alpn_protocols = protocols.iter().map(|own| own.to_vec()).collect();
         options.session_storage = Arc::new(NoServerSessionStorage {});
         options.send_tls13_tickets = 0;
         Ok(TlsAcceptor::from(Arc::new(options)))

@@ -6,7 +6,9 @@
 
 mod build;
 mod asked;
+mod batch;
 mod compile;
+mod descriptors;
 mod release;
 mod switches;
 mod select;
@@ -44,10 +46,12 @@ pub use admission::{Admission, Prepared};
 #[cfg(feature = "tower")]
 pub(crate) use admission::{Begun, Later, Way};
 pub use answer::{Answer, NeedsAwait};
+pub use batch::{Batch, BatchAnswers};
 pub use build::{Builder, IntoLimits, RuleError};
 pub use call::{Call, Check, CheckAll, CheckMany, ReleasePermit};
 pub use canary::Health;
 pub use compile::OnStoreFailure;
+pub use descriptors::{Described, Descriptor, Hits, OwnLimit, PreparedDescriptors};
 pub use explain::{Explained, Explanation, Mode};
 pub use hold::{Hold, Reserve, Settle};
 pub use holds::{ByName, HOLD_TIME, HOLDS_MAX, HoldsFull, Reserved, SettleByName};
@@ -63,7 +67,7 @@ pub use wait::{Wait, Waiting};
 use crate::clock::Clock;
 use crate::decision::{Decision, Decisions, RuleResult};
 use crate::few::Few;
-use crate::key::{Key, Secret, Who};
+use crate::key::{Key, Secret};
 use crate::name::{HoldId, PermitId};
 use crate::store::Charge;
 use crate::store::memory::{Memory, MemoryStats};
@@ -277,21 +281,5 @@ impl Inner {
             rest = others;
         }
         results
-    }
-
-    /// One rule, many keys, each by itself; the clock is read once.
-    fn charge_each(&self, rule: &Compiled, keys: &[Who], cost: u64) -> Vec<Decision> {
-        let now = self.clock.now();
-        let decisions: Vec<Decision> = match &rule.meters[..] {
-            [meter] if rule.plain => self.store.charge_each(now, meter, keys, cost),
-            _ => {
-                let each = |who: &Who| self.charge_at(now, rule, who.local, cost);
-                keys.iter().map(each).collect()
-            }
-        };
-        for (decision, who) in decisions.iter().zip(keys) {
-            self.observe(rule, who.local, decision, cost);
-        }
-        decisions
     }
 }

@@ -13,7 +13,7 @@ use asked::{Asked, EXAMPLE, Meant, bad};
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use ratekeeper::limiter::LogEntry;
-use ratekeeper::{Algorithm, Decision, Rule};
+use ratekeeper::{Algorithm, Decision, Limiter, Rule};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -170,10 +170,26 @@ pub(super) async fn reset(
         return Err(bad(format!("`rule` is missing; {EXAMPLE}")));
     }
     about(&app.limiter, &asked.rule, &asked.said());
+    let (meant, rule, left) = reset_all(&app.limiter, &asked).await?;
+    json(&Left::new(&asked, &meant, &rule, &left, None))
+}
+
+/// The same for doors that are not HTTP; whether the store took it.
+pub(crate) async fn forget(limiter: &Limiter, rule: &str, key: &[&str]) -> Result<bool, String> {
+    let asked = Asked::of(rule, key);
+    let reset = reset_all(limiter, &asked).await;
+    let (.., rule, left) = reset.map_err(|problem| problem.detail().to_owned())?;
+    let hash = limiter.rule_for(rule.name(), key, None).map(|(rule, key)| rule.hash_of(&key));
+    let hash = hash.map(|hash| format!("{hash:016x}")).unwrap_or_default();
+    tracing::info!(rule = rule.name(), key = hash, door = "resp", "a key was reset");
+    Ok(!left.is_without_figures())
+}
+
+async fn reset_all(limiter: &Limiter, asked: &Asked) -> Result<(Meant, Rule, Decision), Problem> {
     let mut told: Option<(Meant, Rule, Decision)> = None;
-    for meant in asked.meant(&app.limiter, &asked.rule)? {
-        for meant in meant.by_tier(&app.limiter) {
-            let (rule, key) = match meant.find(&app.limiter) {
+    for meant in asked.meant(limiter, &asked.rule)? {
+        for meant in meant.by_tier(limiter) {
+            let (rule, key) = match meant.find(limiter) {
                 Ok(found) => found,
                 Err(problem) if told.is_none() => return Err(problem),
                 Err(_) => continue,
@@ -185,8 +201,7 @@ pub(super) async fn reset(
             }
         }
     }
-    let Some((meant, rule, left)) = told else { return Err(bad("`key` means nobody")) };
-    json(&Left::new(&asked, &meant, &rule, &left, None))
+    told.ok_or_else(|| bad("`key` means nobody"))
 }
 
 impl<'a> Left<'a> {

@@ -28,6 +28,9 @@ pub(super) struct Started<'a> {
     pub(super) admin: Option<SocketAddr>,
     /// Where the gateway is, and whether nobody between can read along.
     pub(super) gateway: Option<(SocketAddr, bool)>,
+    /// Where Envoy asks, and where Redis clients do; and whether nobody between can read along.
+    pub(super) grpc: Option<(SocketAddr, bool)>,
+    pub(super) resp: Option<(SocketAddr, bool)>,
     /// Whether nobody may administer.
     pub(super) closed: bool,
     pub(super) store: &'a Store,
@@ -42,6 +45,18 @@ impl Started<'_> {
     fn gateway(&self) -> Option<String> {
         let (address, is_secure) = self.gateway?;
         Some(format!("{}://{address}", if is_secure { "https" } else { "http" }))
+    }
+
+    /// Where Envoy asks.
+    fn grpc(&self) -> Option<String> {
+        let (address, is_secure) = self.grpc?;
+        Some(format!("{}://{address}", if is_secure { "https" } else { "http" }))
+    }
+
+    /// Where Redis clients ask.
+    fn resp(&self) -> Option<String> {
+        let (address, is_secure) = self.resp?;
+        Some(format!("{}://{address}", if is_secure { "rediss" } else { "redis" }))
     }
 
     /// Where a browser on this machine finds the console, if it is part of the program and anyone may see it.
@@ -81,6 +96,8 @@ pub(super) async fn json(started: &Started<'_>) -> String {
             "api": format!("http://{address}"),
             "admin": admin.map(|admin| format!("http://{admin}")),
             "gateway": started.gateway(),
+            "grpc": started.grpc(),
+            "resp": started.resp(),
             "console": started.console(),
         },
         "store": store.to_string(),
@@ -120,6 +137,12 @@ pub(super) async fn text(started: &Started<'_>) -> String {
     }
     if let Some(gateway) = started.gateway() {
         let _ = writeln!(out, "gateway       {gateway}");
+    }
+    if let Some(grpc) = started.grpc() {
+        let _ = writeln!(out, "grpc          {grpc}");
+    }
+    if let Some(resp) = started.resp() {
+        let _ = writeln!(out, "resp          {resp}");
     }
     if let Some(console) = started.console() {
         let _ = writeln!(out, "console       {console}");

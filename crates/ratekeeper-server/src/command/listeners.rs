@@ -4,12 +4,15 @@
 //! asks for it to be open there is told so before anything listens.
 
 use super::Failure;
+use super::doors::{self, Which};
 use super::gateway::{self, Opened};
 use crate::admin::{Admin, Tokens};
 use crate::app::App;
 use crate::args::{LISTEN_DEFAULT, Serve};
 use crate::config::{Config, Fault};
-use crate::door::Doors;
+use crate::door::envoy::Rls;
+use crate::door::resp::Resp;
+use crate::door::{self, Doors};
 use crate::life::Phase;
 use crate::serve::{self, Bounds};
 use std::io::ErrorKind;
@@ -30,6 +33,10 @@ pub(super) struct Listeners {
     pub(super) access: Admin,
     /// The gateway, if there is one.
     pub(super) gateway: Option<Opened>,
+    /// Where Envoy asks.
+    pub(super) grpc: Option<doors::Opened>,
+    /// Where Redis clients ask.
+    pub(super) resp: Option<doors::Opened>,
 }
 
 impl Listeners {
@@ -56,9 +63,11 @@ impl Listeners {
             Some(config) => Opened::new(config, upstreams).await?,
             None => None,
         };
+        let grpc = doors::Opened::new(config, Which::Grpc).await?;
+        let resp = doors::Opened::new(config, Which::Resp).await?;
         let behind = admin.as_ref().map_or(address, |(_, own)| *own);
         let access = Admin::behind(behind, tokens);
-        Ok(Listeners { api, address, admin, access, gateway })
+        Ok(Listeners { api, address, admin, access, gateway, grpc, resp })
     }
 
     /// Serves until the life of the app is at its end.
@@ -69,10 +78,9 @@ impl Listeners {
         };
         let limiter = app.limiter.clone();
         let is_many = |peer: IpAddr| peer.is_loopback() || limiter.trusts(peer);
-        let (of_api, of_gateway) = match self.gateway {
-            Some(_) => bounds.shared(),
-            None => (bounds, bounds),
-        };
+        let beside = [self.gateway.is_some(), self.grpc.is_some(), self.resp.is_some()];
+        let beside = beside.into_iter().filter(|is_there| *is_there).count();
+        let (of_api, of_others) = bounds.shared(beside);
         let doors = if self.admin.is_some() { Doors::public } else { Doors::all };
         let api = serve::run(self.api, doors(app.clone()), of_api, is_many, stops());
         let admin = async {
@@ -85,16 +93,32 @@ impl Listeners {
         let gateway = self.gateway.map(|own| own.open(app.clone())).transpose()?;
         let gateway = async {
             let Some((entrance, gateway)) = gateway else { return };
-            serve::run(entrance, gateway, of_gateway, is_many, stops()).await;
+            serve::run(entrance, gateway, of_others, is_many, stops()).await;
         };
-        tokio::join!(api, admin, gateway);
+        let password = self.resp.as_ref().and_then(|own| own.password.clone());
+        let resp = self.resp.map(|own| own.entrance(&[])).transpose()?;
+        let resp = async {
+            let Some(entrance) = resp else { return };
+            let resp = Resp { app: app.clone(), password };
+            door::resp::run(entrance, resp, of_others, is_many, stops()).await;
+        };
+        let grpc = self.grpc.map(|own| own.entrance(&[b"h2"])).transpose()?;
+        let grpc = async {
+            let Some(entrance) = grpc else { return };
+            serve::run(entrance, Rls::new(app.clone()), of_others, is_many, stops()).await;
+        };
+        tokio::join!(api, admin, gateway, resp, grpc);
         Ok(())
     }
 
-    /// What the operator may not expect of the gateway.
-    pub(super) fn gateway_warnings(&self, config: Option<&Config>) -> Vec<String> {
-        let both = config.zip(self.gateway.as_ref());
-        both.map(|(config, opened)| gateway::warnings(config, opened)).unwrap_or_default()
+    /// What the operator may not expect of the gateway, and of the other listeners.
+    pub(super) fn warnings(&self, config: Option<&Config>) -> Vec<String> {
+        let Some(config) = config else { return Vec::new() };
+        let gateway = self.gateway.iter().flat_map(|opened| gateway::warnings(config, opened));
+        let doors = [(Which::Grpc, &self.grpc), (Which::Resp, &self.resp)];
+        let doors = doors.into_iter().filter_map(|(which, own)| Some((which, own.as_ref()?)));
+        let doors = doors.flat_map(|(which, own)| doors::warnings(config, which, own));
+        gateway.chain(doors).collect()
     }
 }
 

@@ -54,11 +54,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     let builder = store.builder().observer(observe.observer());
     let opening = Opening::new(config.as_mut(), store.shared()).map_err(Failure::new)?;
     let limiter = limiter(builder, config.as_ref(), opening.rules(), kept.as_ref())?;
-    let until = match config {
-        Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
-        None => "requests are admitted, and answers say `failed_open`",
-    };
-    store.check(&limiter, until).await?;
+    store.check(&limiter, meanwhile(config.as_ref())).await?;
     let rulebook =
         Rulebook::open(opening, &limiter, config.as_ref()).await.map_err(Failure::new)?;
     let gateway = config.as_ref().and_then(|own| own.file.settings.gateway.as_ref());
@@ -70,6 +66,8 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         address: listeners.address,
         admin: listeners.admin.as_ref().map(|(_, address)| *address),
         gateway: listeners.gateway.as_ref().map(|own| (own.address, own.is_secure())),
+        grpc: listeners.grpc.as_ref().map(|own| (own.address, own.is_secure())),
+        resp: listeners.resp.as_ref().map(|own| (own.address, own.is_secure())),
         closed: listeners.access.is_closed(),
         store: &store,
         config: config.as_ref(),
@@ -109,6 +107,14 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
     drop(log);
     tells.say(last);
     Ok(code)
+}
+
+/// What becomes of requests while the store is away.
+fn meanwhile(config: Option<&Config>) -> &'static str {
+    match config {
+        Some(_) => "each rule does what its `on_store_failure` says, and answers tell it",
+        None => "requests are admitted, and answers say `failed_open`",
+    }
 }
 
 /// Where people are told that the server ends.
@@ -185,10 +191,6 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     let warn = |text: String| {
         let _ = writeln!(io::stderr(), "warning: {text}");
     };
-    for field in config.map(Config::unserved).unwrap_or_default() {
-        let text = "is read and checked, but this version does not serve it yet";
-        warn(format!("`{field}` {text}"));
-    }
     if let Some(config) = config {
         let text = "a gateway that asks `/v1/authorize` does not meet its concurrency limits, since it \
                     does not say when a request has ended";
@@ -202,7 +204,7 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
             "`OTEL_EXPORTER_OTLP_ENDPOINT` is set, and this program was built without traces";
         warn(format!("{text}; build it with the feature `otel`"));
     }
-    listeners.gateway_warnings(config).into_iter().for_each(warn);
+    listeners.warnings(config).into_iter().for_each(warn);
     let address = listeners.address;
     if !address.ip().is_loopback() {
         let text = "can be reached from other machines, in plain text and without a password";

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is fine here starts, and what is not does not.
 
-use super::{Failure, gateway, listeners, plain, store};
+use super::{Failure, doors, gateway, listeners, plain, store};
 use crate::admin::Tokens;
 use crate::args::Validate;
 use crate::config::{Config, Fault, Faults, shown};
@@ -56,7 +56,8 @@ fn complete(config: Config) -> Result<Config, Faults> {
     let tokens = config.token_file().and_then(|path| Tokens::open(&path).err());
     let open = listeners::open_admin(&config);
     let gateway = gateway::fault(&config);
-    let listed: Vec<Fault> = [store, tokens, open, gateway].into_iter().flatten().collect();
+    let listed = [store, tokens, open, gateway].into_iter().flatten();
+    let listed: Vec<Fault> = listed.chain(doors::faults(&config)).collect();
     if listed.is_empty() { Ok(config) } else { Err(Faults { listed, more: 0 }) }
 }
 

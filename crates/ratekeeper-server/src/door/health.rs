@@ -43,7 +43,12 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
-    let not = |detail: &str| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
+    readiness(&app).await.map_err(|not| Problem::new(StatusCode::SERVICE_UNAVAILABLE, not))
+}
+
+/// Whether requests should be sent here, and why not.
+pub(super) async fn readiness(app: &App) -> Result<&'static str, &'static str> {
+    let not = Err;
     if app.life.phase() > Phase::Serving {
         return not("the server is about to stop; send requests to another");
     }

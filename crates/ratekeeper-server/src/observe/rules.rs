@@ -6,7 +6,7 @@
 use super::Door;
 use super::logs::Sample;
 use super::shadow::{Shadow, Shadowed};
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use ratekeeper::{Decision, Limiter, Source};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -81,6 +81,11 @@ impl Rules {
         }
     }
 
+    /// The same for many decisions: looks a rule up once for as many as follow each other.
+    pub(super) fn with_each<T>(&self, mut work: impl FnMut(&mut Finding<'_>) -> T) -> T {
+        work(&mut Finding { rules: self, known: self.known.load(), last: None })
+    }
+
     #[cold]
     fn add(&self, rule: &str) -> Arc<Row> {
         let salts = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,6 +115,26 @@ impl Rules {
 
     pub(super) fn counted(&self) -> Vec<Counted> {
         self.rows().iter().map(|row| row.counted()).collect()
+    }
+}
+
+/// Finds the counts of rules, one after the other.
+pub(super) struct Finding<'r> {
+    rules: &'r Rules,
+    known: Guard<Arc<Known>>,
+    last: Option<Arc<Row>>,
+}
+
+impl Finding<'_> {
+    /// The counts of a rule.
+    pub(super) fn find(&mut self, rule: &str) -> &Arc<Row> {
+        let is_last = self.last.as_ref().is_some_and(|last| *last.id == *rule);
+        let rules = self.rules;
+        let next = match is_last {
+            true => self.last.take(),
+            false => self.known.get(rule).map(Arc::clone),
+        };
+        self.last.insert(next.unwrap_or_else(|| rules.with(rule, Arc::clone)))
     }
 }
 

@@ -4,12 +4,14 @@
 //! Invariants: there are [`ENTRIES_MAX`] entries and no more; a count is never too low, and too high by at
 //! most the error that is told with it. A key's text is kept only while its entry stays.
 
+mod part;
 mod text;
 
 use super::rules::Row;
+use part::{Entry, Part};
 use ratekeeper::rule::KeyPart;
 use serde::Serialize;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use text::Text;
 
@@ -18,6 +20,9 @@ pub const ENTRIES_MAX: usize = PARTS * ENTRIES;
 
 const PARTS: usize = 16;
 const ENTRIES: usize = 64;
+
+/// Kinds of keys that are told apart by whether a text is wanted.
+const WANTED: usize = 4_096;
 
 /// Times that a key has to be seen while it has an entry before its text is kept.
 const STAYS: u64 = 2;
@@ -48,37 +53,16 @@ pub(crate) struct Frequent {
     pub(crate) error: u64,
 }
 
-#[derive(Default)]
 struct List {
     parts: [Mutex<Part>; PARTS],
-    /// Entries whose text is to be kept, and is not there.
-    nameless: AtomicUsize,
+    /// How many entries like a key have a text that is to be kept, and is not there; by some bits of its hash.
+    wanted: [AtomicU8; WANTED],
 }
 
-struct Part {
-    /// 0 is nobody.
-    ids: [u64; ENTRIES],
-    counts: [u64; ENTRIES],
-    entries: [Entry; ENTRIES],
-}
-
-impl Default for Part {
-    fn default() -> Part {
-        let entries = [const { Entry::EMPTY }; ENTRIES];
-        Part { ids: [0; ENTRIES], counts: [0; ENTRIES], entries }
+impl Default for List {
+    fn default() -> List {
+        List { parts: Default::default(), wanted: [const { AtomicU8::new(0) }; WANTED] }
     }
-}
-
-struct Entry {
-    row: Option<Arc<Row>>,
-    who: u64,
-    key: Option<Text>,
-    refused: u64,
-    error: u64,
-}
-
-impl Entry {
-    const EMPTY: Entry = Entry { row: None, who: 0, key: None, refused: 0, error: 0 };
 }
 
 impl Sketch {
@@ -90,9 +74,15 @@ impl Sketch {
         }
     }
 
+    /// Whether the text of a key may be wanted; not, if that of no key like it is.
+    pub(super) fn wants(&self, who: u64) -> bool {
+        self.asked.wants(who) || self.refused.wants(who)
+    }
+
     /// Whether the text of any key is to be kept, and is not there.
-    pub(super) fn wants_keys(&self) -> bool {
-        let some = |list: &List| list.nameless.load(Ordering::Relaxed) > 0;
+    #[cfg(test)]
+    fn wants_keys(&self) -> bool {
+        let some = |list: &List| list.wanted.iter().any(|own| own.load(Ordering::Relaxed) > 0);
         some(&self.asked) || some(&self.refused)
     }
 
@@ -117,27 +107,31 @@ impl List {
     fn touch(&self, row: &Arc<Row>, who: u64, refused: bool) {
         let id = id(row, who);
         let mut part = self.part(id);
-        let place = match part.ids.iter().position(|known| *known == id) {
+        let place = match part.find(id) {
             Some(place) => place,
             None => self.admit(&mut part, id, row, who),
         };
         part.counts[place] += 1;
         part.entries[place].refused += u64::from(refused);
         if part.seen(place) == STAYS && part.entries[place].key.is_none() {
-            self.nameless.fetch_add(1, Ordering::Relaxed);
+            self.wanted(who).fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// How many entries like this one have no text.
+    fn wanted(&self, who: u64) -> &AtomicU8 {
+        &self.wanted[(who >> 32) as usize % WANTED]
+    }
+
+    fn wants(&self, who: u64) -> bool {
+        self.wanted(who).load(Ordering::Relaxed) > 0
     }
 
     /// Gives the entry that counts least to a newcomer, who may have been there as often.
     fn admit(&self, part: &mut Part, id: u64, row: &Arc<Row>, who: u64) -> usize {
-        let (mut place, mut least) = (0, u64::MAX);
-        for (at, count) in part.counts.iter().enumerate() {
-            if *count < least {
-                (place, least) = (at, *count);
-            }
-        }
+        let (place, least) = part.least();
         if part.is_nameless(place) {
-            self.nameless.fetch_sub(1, Ordering::Relaxed);
+            self.wanted(part.entries[place].who).fetch_sub(1, Ordering::Relaxed);
         }
         part.ids[place] = id;
         part.entries[place] =
@@ -148,10 +142,10 @@ impl List {
     fn name(&self, row: &Arc<Row>, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
         let id = id(row, who);
         let mut part = self.part(id);
-        let Some(place) = part.ids.iter().position(|known| *known == id) else { return };
+        let Some(place) = part.find(id) else { return };
         if part.is_nameless(place) {
             part.entries[place].key = Some(Text::of(key()));
-            self.nameless.fetch_sub(1, Ordering::Relaxed);
+            self.wanted(who).fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -173,18 +167,6 @@ impl List {
         all.sort_by(|one, other| other.count.cmp(&one.count).then(one.hash.cmp(&other.hash)));
         all.truncate(most);
         all
-    }
-}
-
-impl Part {
-    /// How often the key was seen since it has the entry.
-    fn seen(&self, place: usize) -> u64 {
-        self.counts[place] - self.entries[place].error
-    }
-
-    fn is_nameless(&self, place: usize) -> bool {
-        let entry = &self.entries[place];
-        entry.row.is_some() && entry.key.is_none() && self.seen(place) >= STAYS
     }
 }
 

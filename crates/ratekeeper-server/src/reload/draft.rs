@@ -146,6 +146,8 @@ impl Ground {
             ("memory", new.memory_keys != old.memory_keys, new.memory_keys.is_none()),
             ("listen", new.listen != old.listen, new.listen == unsaid.listen),
             ("admin", new.admin_token_file != old.admin_token_file, new.admin_token_file.is_none()),
+            ("grpc", new.grpc != old.grpc, new.grpc == unsaid.grpc),
+            ("resp", new.resp != old.resp, new.resp == unsaid.resp),
             ("state_dir", new.state_dir != old.state_dir, new.state_dir.is_none()),
             ("nodes", new.nodes != old.nodes, new.nodes.is_none()),
             ("rules_from", new.rules_from_redis != old.rules_from_redis, !new.rules_from_redis),

@@ -21,6 +21,9 @@ pub trait Answers: Clone + Send + Sync + 'static {
         + Unpin
         + 'static;
 
+    /// Whether most requests are answered by being asked, and wait for nothing.
+    const AT_ONCE: bool = false;
+
     /// Answers a request.
     fn answer(
         &self,

@@ -64,15 +64,9 @@ pub(super) async fn serve<A: Answers>(
     bounds: Bounds,
     mut stopped: watch::Receiver<()>,
 ) {
-    // Answers are small and complete: none should wait for the next.
-    let _ = stream.set_nodelay(true);
     let is_secure = tls.is_some();
     let first = async {
-        let mut socket = match tls {
-            None => Socket::Plain(stream),
-            // In a box, so that the other connections do not carry its size along.
-            Some(tls) => Box::pin(encrypted(tls, stream)).await?,
-        };
+        let mut socket = secured(tls, stream).await?;
         let first = first(&mut socket, &bounds).await?;
         Some((socket, first))
     };
@@ -92,13 +86,22 @@ pub(super) async fn serve<A: Answers>(
     let stream = Patient::new(socket, first, &bounds);
     if is_two {
         // In a box, so that the other connections do not carry its size along.
-        return Box::pin(two(stream, answers, work, bounds, stopped)).await;
+        let streams = Streams::new(bounds.write, A::AT_ONCE);
+        return Box::pin(two(stream, answers, streams, work, bounds, stopped)).await;
     }
     one(stream.one_by_one(Requests::new(&bounds, work.clone())), answers, work, bounds, stopped)
         .await;
 }
 
-/// The same connection, encrypted, if its peer goes along.
+/// The same connection, encrypted if it is to be, and its peer goes along.
+pub(crate) async fn secured(tls: Option<Encrypts>, stream: TcpStream) -> Option<Socket> {
+    match tls {
+        None => Some(Socket::Plain(stream)),
+        // In a box, so that the other connections do not carry its size along.
+        Some(tls) => Box::pin(encrypted(tls, stream)).await,
+    }
+}
+
 async fn encrypted(tls: Encrypts, stream: TcpStream) -> Option<Socket> {
     let greeted = timeout(HANDSHAKE, tls.0.accept(stream)).await.ok()?;
     greeted.ok().map(|stream| Socket::from(Box::new(stream)))
@@ -206,6 +209,7 @@ async fn first(stream: &mut Socket, bounds: &Bounds) -> Option<Vec<u8>> {
 async fn two<A, B>(
     stream: Patient,
     answers: A,
+    streams: Streams,
     work: Work,
     bounds: Bounds,
     mut stopped: watch::Receiver<()>,
@@ -215,7 +219,7 @@ async fn two<A, B>(
     Sent<B>: hyper::body::Body<Data: Send, Error: Into<BoxError>>,
     B: Send + 'static,
 {
-    let connection = http2::Builder::new(Streams { write: bounds.write })
+    let connection = http2::Builder::new(streams.clone())
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEADER_BYTES_MAX as u32)
@@ -229,13 +233,14 @@ async fn two<A, B>(
         .serve_connection(stream, answers);
     let mut connection = pin!(connection);
     tokio::select! {
-        _ = connection.as_mut() => return,
+        biased;
+        _ = streams.drive(connection.as_mut()) => return,
         _ = stopped.changed() => {}
         () = is_over(&work, &bounds) => {}
     }
     // What the peer does not take is not waited for.
     connection.as_mut().graceful_shutdown();
-    let _ = timeout(bounds.drain, connection).await;
+    let _ = timeout(bounds.drain, streams.drive(connection)).await;
 }
 
 /// Waits until nothing has got on for long, or the connection is old.

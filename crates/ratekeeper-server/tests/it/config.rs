@@ -140,24 +140,6 @@ rules:
     }
 }
 
-/// Goal: what is read but not served yet is told, once each, and the server starts.
-/// Method: a file that says all of it.
-#[test]
-fn what_is_not_served_yet_is_told() {
-    let rules = "listen: {grpc: '127.0.0.1:2', resp: '127.0.0.1:3'}\n";
-    let folder = Folder::of(&[("rules.yaml", rules)]);
-    let server = serve(&folder.path("rules.yaml"));
-    let mut told = Vec::new();
-    for _ in 0..2 {
-        told.push(server.err.recv_timeout(crate::wire::DEADLINE).expect("a line for each"));
-    }
-    let fields = ["listen.grpc", "listen.resp"].into_iter();
-    let text = "is read and checked, but this version does not serve it yet";
-    let expected: Vec<_> = fields.map(|field| format!("warning: `{field}` {text}")).collect();
-    assert_eq!(told, expected);
-    assert_eq!(check(server.address, "{").status, 400, "it serves");
-}
-
 /// Goal: rules from Redis without Redis are told before the server listens.
 /// Method: a file that wants them with the store in memory.
 #[test]

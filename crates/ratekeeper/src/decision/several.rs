@@ -6,6 +6,7 @@
 use super::Decision;
 use crate::few::Few;
 use crate::fields::Policy;
+use crate::limit::Limit;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -59,6 +60,29 @@ impl RuleResult {
         let limits = self.limits.iter_mut().flatten();
         limits.chain([&mut self.decision]).for_each(|own| own.permit = None);
         self
+    }
+
+    /// Whether it is of the rule with this label, in shadow or not.
+    pub(crate) fn is_of(&self, label: &Arc<Label>, shadow: bool) -> bool {
+        Arc::ptr_eq(&self.label, label) && self.shadow == shadow
+    }
+
+    /// The same with another answer of each limit.
+    pub(crate) fn changed(
+        &self,
+        change: impl Fn(Option<&Policy>, &Decision) -> Decision,
+    ) -> RuleResult {
+        let own = self.limits.as_deref().unwrap_or(std::slice::from_ref(&self.decision));
+        let policies = self.label.policies.iter().map(Some).chain(std::iter::repeat(None));
+        let changed: Vec<Decision> =
+            own.iter().zip(policies).map(|(own, policy)| change(policy, own)).collect();
+        RuleResult { shadow: self.shadow, ..RuleResult::new(&self.label, &changed) }
+    }
+
+    /// Each limit of the rule: its name as callers see it, what it says, and its own answer. None of a rule
+    /// that limits nothing, or lets nobody pass.
+    pub fn quotas(&self) -> impl Iterator<Item = (&str, &Limit, &Decision)> {
+        self.limits().map(|(policy, decision)| (policy.name(), policy.limit(), decision))
     }
 
     /// The rule's id.

@@ -16,6 +16,7 @@ const MILLISECOND: u64 = 1_000;
 #[derive(Debug)]
 pub(crate) struct Policy {
     name: Arc<str>,
+    limit: Limit,
     /// Its item of `RateLimit-Policy`: `"api";q=600;w=60;ratekeeper-burst=20`.
     item: Box<str>,
     /// The same as drafts 06 and 07 had it: `600;w=60`.
@@ -61,12 +62,18 @@ impl Policy {
             Shape::Concurrent(_) => item.push_str(r#";qu="concurrent-requests""#),
             Shape::Unlimited => {}
         }
-        Policy { name, item: item.into(), older_item: older_item.into(), left, refill }
+        let (limit, item, older_item) = (*limit, item.into(), older_item.into());
+        Policy { name, limit, item, older_item, left, refill }
     }
 
     /// The name that callers see.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it is.
+    pub(crate) fn limit(&self) -> &Limit {
+        &self.limit
     }
 
     pub(super) fn item(&self) -> &str {
@@ -103,7 +110,7 @@ impl Policy {
 
     /// Seconds until there is more: see [`Refill`].
     #[inline]
-    pub(super) fn more_seconds(&self, decision: &Decision) -> Option<u64> {
+    pub(crate) fn more_seconds(&self, decision: &Decision) -> Option<u64> {
         self.refill.seconds(decision)
     }
 }

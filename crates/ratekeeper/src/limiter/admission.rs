@@ -10,12 +10,14 @@ mod later;
 mod line;
 mod prepared;
 mod reserve;
+mod told;
 mod unheld;
 
 pub(crate) use later::Later;
 #[cfg(feature = "tower")]
 pub(crate) use later::Waits;
 pub use prepared::Prepared;
+use told::charges_in;
 
 use super::hold::Hold;
 use super::release::Release;
@@ -48,6 +50,8 @@ pub(crate) enum Way {
     Here,
     /// By somebody elsewhere, who is told turns and the names of permits.
     Told,
+    /// The same, by somebody who does not wait: what would have its turn later is refused.
+    Now,
 }
 
 /// A request that was begun.
@@ -59,9 +63,9 @@ pub(crate) enum Begun {
 
 /// What is known of a request's answer before it is decided.
 #[derive(Clone, Copy)]
-struct Sheet {
-    version: u64,
-    forms: FieldForms,
+pub(super) struct Sheet {
+    pub(super) version: u64,
+    pub(super) forms: FieldForms,
 }
 
 impl Limiter {
@@ -107,7 +111,7 @@ impl Limiter {
 }
 
 impl Release {
-    fn sheet(&self) -> Sheet {
+    pub(super) fn sheet(&self) -> Sheet {
         Sheet { version: self.version, forms: self.forms }
     }
 }
@@ -189,9 +193,9 @@ impl Inner {
         }
         let admitted = match way {
             Way::Here => self.admit(&charges(&rules), None),
-            Way::Told => self.admit_by_name(&charges(&rules), None),
+            Way::Told | Way::Now => self.admit_by_name(&charges_in(&rules, way), None),
         };
-        if way == Way::Told || admitted.receipts.is_empty() {
+        if way != Way::Here || admitted.receipts.is_empty() {
             return self.results(&rules, &admitted.decisions, shadow);
         }
         // Should the observer panic, what is held is there to be given back.

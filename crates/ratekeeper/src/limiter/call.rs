@@ -238,10 +238,10 @@ impl fmt::Debug for ReleasePermit<'_> {
 
 /// Calls of one batch that are under way at the same time in a shared store.
 #[cfg(feature = "redis")]
-const AT_ONCE: usize = 128;
+pub(super) const AT_ONCE: usize = 128;
 
 #[cfg(feature = "redis")]
-async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Asked) -> Decision {
+pub(super) async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Asked) -> Decision {
     let rules = std::slice::from_ref(&asked);
     let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
     let decision = Decision::together(&admitted.decisions);

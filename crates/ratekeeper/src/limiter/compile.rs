@@ -33,7 +33,6 @@ pub(super) struct Manner {
     pub(super) version: u64,
     /// The name that callers see, if it is another than the rule's.
     pub(super) public: Option<Arc<str>>,
-    #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "memory is never away"))]
     pub(super) on_store_failure: OnStoreFailure,
     /// Whether each server counts by itself.
     #[cfg_attr(

@@ -4,7 +4,7 @@
 
 use super::release::{Entry, Release, TRIAL};
 use super::select::{Applies, Selected, is_shadow};
-use super::{Limiter, Prepared, Rule, UnknownRule};
+use super::{Inner, Limiter, Prepared, Rule, UnknownRule};
 use crate::key::Key;
 use crate::limit::Limit;
 use crate::rule::key::parts_of;
@@ -112,21 +112,7 @@ impl Limiter {
         tier: Option<&str>,
         cost: u64,
     ) -> Result<Prepared, AskError> {
-        let release = self.0.rules.load();
-        let (entry, key) = named(&release, name, unsaid(key))?;
-        let mut selected = Selected { looks: cost == 0, ..Selected::default() };
-        let rollout = self.0.switched(name).unwrap_or(entry.spec.rollout);
-        if rollout != Rollout::Off {
-            let (who, tier) = (self.0.secret.who(&key), release.tier(tier));
-            self.0.meet(name, &who, &|| key.parts());
-            let applies = match entry.limits_of(&who, tier, self.0.clock.now()) {
-                Some(rule) => Applies::Limits { rule, trial: entry.tried(tier), who, cost },
-                None => Applies::Closed,
-            };
-            let shadow = is_shadow(rollout, name, key.single().unwrap_or_default());
-            selected.add(entry, applies, shadow);
-        }
-        Ok(Prepared::new(&self.0, selected, &release))
+        Prepared::of_rule(&self.0, &self.0.rules.load(), name, (key, tier), cost)
     }
 
     /// The rule as it applies to a key that somebody wrote, one value for each part that the rule counts
@@ -162,6 +148,32 @@ impl Limiter {
         let (who, now) = (self.0.secret.who(&key), self.0.clock.now());
         let rule = entry.limits_of(&who, release.tier(tier), now).ok_or(AskError::Closed)?;
         Ok((Rule::new(Arc::clone(&self.0), Arc::clone(rule)), key))
+    }
+}
+
+impl Prepared {
+    /// How a rule of a release applies to a key that somebody wrote, and to callers of a tier.
+    pub(super) fn of_rule(
+        limiter: &Arc<Inner>,
+        release: &Release,
+        name: &str,
+        (key, tier): (&[&str], Option<&str>),
+        cost: u64,
+    ) -> Result<Prepared, AskError> {
+        let (entry, key) = named(release, name, unsaid(key))?;
+        let mut selected = Selected { looks: cost == 0, ..Selected::default() };
+        let rollout = limiter.switched(name).unwrap_or(entry.spec.rollout);
+        if rollout != Rollout::Off {
+            let (who, tier) = (limiter.secret.who(&key), release.tier(tier));
+            limiter.meet(name, &who, &|| key.parts());
+            let applies = match entry.limits_of(&who, tier, limiter.clock.now()) {
+                Some(rule) => Applies::Limits { rule, trial: entry.tried(tier), who, cost },
+                None => Applies::Closed,
+            };
+            let shadow = is_shadow(rollout, name, key.single().unwrap_or_default());
+            selected.add(entry, applies, shadow);
+        }
+        Ok(Prepared::new(limiter, selected, release))
     }
 }
 

@@ -28,6 +28,11 @@ pub trait Observer: Send + Sync + 'static {
         }
     }
 
+    /// The same of many decisions that were made together.
+    fn observed_all(&self, all: &mut dyn Iterator<Item = Observed<'_>>) {
+        all.for_each(|observed| self.observed(&observed));
+    }
+
     /// A key is about to be counted under a rule; `key` writes its parts down, which nobody keeps but
     /// who asks for them.
     fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {
@@ -69,6 +74,21 @@ impl Inner {
     #[inline]
     pub(super) fn observe(&self, rule: &Compiled, who: u64, decision: &Decision, cost: u64) {
         self.observe_as(rule, who, decision, cost, false);
+    }
+
+    /// The same of many decisions: each by a rule, of whom, and what it cost.
+    pub(super) fn observe_all<'o>(
+        &self,
+        all: impl Iterator<Item = (&'o Compiled, u64, &'o Decision, u64)>,
+    ) {
+        let Some(observer) = &self.observer else { return };
+        let mut all = all.filter(|(.., cost)| *cost > 0).map(|(rule, who, decision, _)| Observed {
+            rule: rule.id(),
+            who: Some(who),
+            decision,
+            shadow: false,
+        });
+        observer.observed_all(&mut all);
     }
 
     /// The same of a rule that may be in shadow.

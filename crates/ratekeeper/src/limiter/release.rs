@@ -125,7 +125,12 @@ impl Release {
     }
 
     pub(super) fn find(&self, name: &str) -> Option<&Entry> {
-        self.names.get(name).map(|number| &self.entries[*number as usize])
+        self.number(name).map(|number| &self.entries[number as usize])
+    }
+
+    /// The number of a rule among the entries.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        self.names.get(name).copied()
     }
 
     /// Rules that are asked of a shared store, and refuse while it is away.

@@ -4,17 +4,16 @@
 
 mod find;
 mod parts;
+mod selected;
 mod unheld;
 mod why;
 
+pub(super) use selected::{Applies, Selected, Slot};
 pub(super) use why::Why;
 
+use super::Inner;
 use super::release::{Entry, Release};
-use super::{Asked, Compiled, Inner};
-use crate::decision::Label;
-use crate::few::Few;
 use crate::identity::Caller;
-use crate::key::Who;
 use crate::request::path::CanonicalPath;
 use crate::request::{Rejected, Request};
 use crate::rule::index::Found;
@@ -38,79 +37,6 @@ pub(super) struct View<'r> {
     given: &'r [KeyKind],
     /// Whether whoever asks can give permits back.
     permits: bool,
-}
-
-/// What is charged for a request.
-#[derive(Default)]
-pub(super) struct Selected {
-    pub(super) enforced: Few<Asked>,
-    pub(super) shadow: Vec<Asked>,
-    /// Every rule that applies, in the order of the file; left out while all of them are enforced.
-    pub(super) slots: Vec<Slot>,
-    /// Whether a rule that is enforced lets nobody pass.
-    pub(super) closed: bool,
-    /// Whether it only looks, and takes nothing.
-    pub(super) looks: bool,
-}
-
-/// One rule that applies.
-#[derive(Clone)]
-pub(super) enum Slot {
-    /// The next of those that are enforced.
-    Enforced,
-    /// The next of those in shadow.
-    Shadow,
-    /// One that lets nobody pass, and whether it is in shadow.
-    Closed(Arc<Label>, bool),
-}
-
-/// How a rule applies to a request.
-#[derive(Clone, Copy)]
-pub(super) enum Applies<'e> {
-    /// It lets nobody pass.
-    Closed,
-    Limits {
-        rule: &'e Arc<Compiled>,
-        trial: Option<&'e Arc<Compiled>>,
-        who: Who,
-        cost: u64,
-    },
-}
-
-impl Selected {
-    /// Adds a rule that applies, behind those that are there.
-    pub(super) fn add(&mut self, entry: &Entry, applies: Applies<'_>, shadow: bool) {
-        match applies {
-            Applies::Closed => {
-                self.closed |= !shadow;
-                self.place(Slot::Closed(Arc::clone(&entry.closed), shadow));
-            }
-            Applies::Limits { rule, trial, who, cost } => {
-                let asked = |rule: &Arc<Compiled>| Asked { rule: Arc::clone(rule), who, cost };
-                if shadow {
-                    self.shadow.push(asked(rule));
-                    self.place(Slot::Shadow);
-                } else {
-                    self.enforced.push(asked(rule));
-                    if !self.slots.is_empty() {
-                        self.slots.push(Slot::Enforced);
-                    }
-                }
-                if let Some(trial) = trial {
-                    self.shadow.push(asked(trial));
-                    self.place(Slot::Shadow);
-                }
-            }
-        }
-    }
-
-    /// Notes a place behind those before it, which are enforced if they were left out.
-    fn place(&mut self, slot: Slot) {
-        if self.slots.is_empty() {
-            self.slots.resize(self.enforced.len(), Slot::Enforced);
-        }
-        self.slots.push(slot);
-    }
 }
 
 impl<'r> View<'r> {

@@ -12,6 +12,7 @@ mod waiting;
 
 pub(super) use waiting::Stage;
 
+use super::admission::Way;
 use super::compile::compile;
 use super::{Asked, Compiled, Inner, OnStoreFailure, charges};
 use crate::decision::{Decision, Source};
@@ -178,7 +179,7 @@ impl Inner {
             Err(error) => {
                 self.tell(&error);
                 match error.class().policy().decision {
-                    Outcome::Outage => self.admit_without(shared, rules, permits),
+                    Outcome::Outage => self.admit_without(shared, rules, patience, permits),
                     Outcome::Refused => {
                         Admitted::nowhere(asks.iter().map(|ask| ask.charge.refused()).collect())
                     }
@@ -187,14 +188,31 @@ impl Inner {
         }
     }
 
+    /// Decides without the store, for somebody elsewhere.
+    pub(super) fn decide_without(&self, rules: &[Asked], way: Way) -> Vec<Decision> {
+        let patience = if way == Way::Now { 0 } else { u64::MAX };
+        let own = self.shared.as_ref();
+        let own = own.map(|own| self.admit_without(own, rules, patience, Permits::ByName));
+        own.map_or_else(Vec::new, |admitted| admitted.decisions)
+    }
+
     /// Decides without the store: each rule does what it was told.
-    fn admit_without(&self, shared: &Shared, rules: &[Asked], permits: Permits) -> Admitted {
+    fn admit_without(
+        &self,
+        shared: &Shared,
+        rules: &[Asked],
+        patience: u64,
+        permits: Permits,
+    ) -> Admitted {
         let own = shared.shares(&self.secret, rules);
         let denies = |asked: &Asked| asked.rule.manner.on_store_failure == OnStoreFailure::Deny;
         let denied = rules.iter().any(denies);
         let mut charges = charges(&own);
         if denied {
             charges.iter_mut().for_each(|charge| *charge = charge.peek());
+        }
+        if patience == 0 {
+            charges.iter_mut().for_each(|charge| *charge = charge.until(0));
         }
         let admitted = match permits {
             Permits::ByName => self.admit_by_name(&charges, None),

@@ -21,7 +21,7 @@ pub use mean::{ALTERNATIVES_MAX, LIMITS_MAX, PARTS_MAX, RULES_MAX};
 pub use mean::{length, time};
 pub use schema::schema;
 pub use settings::{
-    AccessLog, Auth, Gateway, Listen, Route, Scheme, Settings, Store, Timeouts, Upstream,
+    AccessLog, Auth, Gateway, Listen, Route, Scheme, Secured, Settings, Store, Timeouts, Upstream,
 };
 pub use tree::{ALIASES_MAX, DEPTH_MAX, NODES_MAX};
 

@@ -23,11 +23,10 @@ mod words;
 
 pub(crate) use kept::Kept;
 
-use super::{Charge, Meter, Receipt};
+use super::{Charge, Receipt};
 use crate::algorithm::bucket::Arrival;
 use crate::algorithm::{Retry, UNKNOWN, Verdict};
 use crate::decision::{Decision, Source};
-use crate::key::Who;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use budget::Budget;
 use former::Formers;
@@ -190,28 +189,29 @@ impl Memory {
         &self.shards[if receipt.shared { self.overflow() } else { own }].0
     }
 
-    /// Charges the bucket of each key by itself, at the same time.
-    pub(crate) fn charge_each(
+    /// Makes each charge by itself, in their order, at the same time.
+    pub(crate) fn charge_each<'c>(
         &self,
         now: u64,
-        meter: &Meter,
-        keys: &[Who],
-        cost: u64,
-    ) -> Vec<Decision> {
-        let mut decisions = Vec::with_capacity(keys.len());
-        for batch in keys.chunks(BATCH) {
+        mut charges: impl Iterator<Item = Charge<'c>>,
+        decisions: &mut Vec<Decision>,
+    ) {
+        decisions.reserve(charges.size_hint().0);
+        loop {
             // All lines are asked for before the first is needed, so that they arrive together.
+            let mut batch = [None; BATCH];
             let mut tags = [None; BATCH];
-            for (tag, who) in tags.iter_mut().zip(batch) {
-                let charge = Charge::new(meter, who.local, cost);
+            for (place, tag) in batch.iter_mut().zip(&mut tags) {
+                let Some(charge) = charges.next() else { break };
                 *tag = self.shard(&charge).first_tag(&charge);
+                *place = Some(charge);
             }
             black_box(tags.iter().flatten().fold(0, |sum, tag| sum ^ tag.load(Ordering::Relaxed)));
-            for who in batch {
-                decisions.push(self.charge(now, &Charge::new(meter, who.local, cost)));
+            decisions.extend(batch.iter().flatten().map(|charge| self.charge(now, charge)));
+            if batch[BATCH - 1].is_none() {
+                return;
             }
         }
-        decisions
     }
 
     /// Gives units back to a bucket, if there is one.

@@ -34,6 +34,12 @@ pub(super) struct Meant {
 }
 
 impl Asked {
+    /// A key under a rule, whatever it may mean.
+    pub(super) fn of(rule: &str, key: &[&str]) -> Asked {
+        let key = key.iter().map(|&part| part.to_owned()).collect();
+        Asked { rule: rule.to_owned(), key, ..Asked::default() }
+    }
+
     pub(super) fn read(query: &str) -> Result<Asked, Problem> {
         let mut asked = Asked::default();
         for (name, value) in parse(query.as_bytes()) {

@@ -4,14 +4,14 @@
 //! refuse, the store is not asked: they are there to protect this server.
 
 use super::line::Line;
-use super::{Admission, Later, Selected, Sheet, Slot, Way};
+use super::{Admission, Later, Selected, Sheet, Slot, Way, charges_in};
 use crate::decision::{Decision, Decisions, RuleResult};
 use crate::few::Few;
 use crate::limiter::hold::{Hold, Reserve};
 use crate::limiter::holds::Reserved;
 use crate::limiter::queue::Sleeper;
 use crate::limiter::shared::{Backing, Permits, Shared};
-use crate::limiter::{Asked, HoldsFull, Inner, alarm, charges};
+use crate::limiter::{Asked, HoldsFull, Inner, alarm};
 use crate::name::PermitId;
 use crate::store::Receipt;
 use futures_util::future::join_all;
@@ -30,8 +30,8 @@ impl Later {
         let mut holds = Vec::new();
         let (near, told) = match way {
             Way::Here => (limiter.take_near(near, &mut holds).await, None),
-            Way::Told => {
-                let told = limiter.tell_near(near);
+            Way::Told | Way::Now => {
+                let told = limiter.tell_near(near, way);
                 (told.results.clone(), Some(told))
             }
         };
@@ -63,23 +63,32 @@ impl Later {
 }
 
 /// What rules of the instance charged for somebody elsewhere. Given back, unless it stays.
-struct Told<'a> {
+pub(super) struct Told<'a> {
     limiter: &'a Inner,
-    results: Few<RuleResult>,
+    pub(super) results: Few<RuleResult>,
     rules: Vec<Asked>,
     receipts: Vec<Receipt>,
     permit: Option<PermitId>,
 }
 
 /// What rules said, in the order of the file: which of them are of the instance.
-fn in_order(order: &[bool], near: Few<RuleResult>, far: Few<RuleResult>) -> Few<RuleResult> {
+pub(super) fn in_order(
+    order: &[bool],
+    near: Few<RuleResult>,
+    far: Few<RuleResult>,
+) -> Few<RuleResult> {
     let (mut near, mut far) = (near.into_iter(), far.into_iter());
     let each = |instance: &bool| if *instance { near.next() } else { far.next() };
     order.iter().filter_map(each).collect()
 }
 
 /// Refused by rules of the instance; no other was asked.
-fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Few<RuleResult>) -> Admission {
+pub(super) fn refused_near(
+    sheet: Sheet,
+    slots: &[Slot],
+    order: &[bool],
+    near: Few<RuleResult>,
+) -> Admission {
     let mut order = order.iter();
     let asked = slots.iter().filter(|slot| match slot {
         Slot::Enforced => order.next().is_some_and(|instance| *instance),
@@ -117,8 +126,8 @@ impl Inner {
     }
 
     /// The same for somebody elsewhere.
-    fn tell_near(&self, rules: Vec<Asked>) -> Told<'_> {
-        let admitted = self.admit_by_name(&charges(&rules), None);
+    pub(super) fn tell_near(&self, rules: Vec<Asked>, way: Way) -> Told<'_> {
+        let admitted = self.admit_by_name(&charges_in(&rules, way), None);
         let results = self.results(&rules, &admitted.decisions, false);
         let permit = admitted.decisions.iter().find_map(Decision::permit);
         Told { limiter: self, results, rules, receipts: admitted.receipts, permit }
@@ -132,7 +141,7 @@ impl Inner {
     ) -> Result<Reserved, HoldsFull> {
         let order: Vec<bool> = rules.iter().map(|asked| asked.rule.manner.instance).collect();
         let (near, far) = rules.into_iter().partition(|asked| asked.rule.manner.instance);
-        let told = self.tell_near(near);
+        let told = self.tell_near(near, Way::Told);
         if told.results.iter().any(|result| result.is_refused()) {
             return Ok(Reserved::new(Decisions::new(told.stays(), sheet.version), None));
         }
@@ -177,9 +186,10 @@ impl Inner {
         shadow: bool,
     ) -> (Few<RuleResult>, Option<Hold>) {
         let permits = if way == Way::Here { Permits::Here } else { Permits::ByName };
-        let admitted = self.admit_shared(shared, &rules, u64::MAX, permits).await;
+        let patience = if way == Way::Now { 0 } else { u64::MAX };
+        let admitted = self.admit_shared(shared, &rules, patience, permits).await;
         let hold = match admitted.backing {
-            _ if admitted.receipts.is_empty() || way == Way::Told => None,
+            _ if admitted.receipts.is_empty() || way != Way::Here => None,
             Backing::Memory(own) => Some(Hold::new(self, own, admitted.receipts)),
             Backing::Shared(id) => {
                 let mut hold = Hold::new(self, rules.clone(), admitted.receipts);
@@ -210,13 +220,13 @@ impl Inner {
 
 impl Told<'_> {
     /// The request passes, or nothing was charged: what the rules said.
-    fn stays(mut self) -> Few<RuleResult> {
+    pub(super) fn stays(mut self) -> Few<RuleResult> {
         (self.permit, self.receipts) = (None, Vec::new());
         mem::take(&mut self.results)
     }
 
     /// The request does not pass: what the rules said, without permits.
-    fn give_back(mut self) -> Few<RuleResult> {
+    pub(super) fn give_back(mut self) -> Few<RuleResult> {
         mem::take(&mut self.results).into_iter().map(RuleResult::without_permit).collect()
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub(crate) type Waits = Pin<Box<dyn Future<Output = Admission> + Send>>;
 
 /// A request that waits for its turn, or for a store elsewhere.
+#[derive(Clone)]
 pub(crate) struct Later {
     pub(super) limiter: Arc<Inner>,
     pub(super) selected: Selected,

@@ -43,7 +43,9 @@ impl Inner {
             Err(error) => {
                 self.tell(&error);
                 self.change_shares(shared, rules, action);
-                Decision::together(&self.admit_without(shared, rules, Permits::Here).decisions)
+                Decision::together(
+                    &self.admit_without(shared, rules, u64::MAX, Permits::Here).decisions,
+                )
             }
         }
     }

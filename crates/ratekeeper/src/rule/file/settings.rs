@@ -22,6 +22,10 @@ pub struct Settings {
     pub listen: Listen,
     /// The file with the token of administrators.
     pub admin_token_file: Option<String>,
+    /// How Envoy speaks to its listener.
+    pub grpc: Secured,
+    /// How Redis clients speak to theirs.
+    pub resp: Secured,
     /// The folder of what survives a restart.
     pub state_dir: Option<String>,
     /// The size of the fleet, if that is said.
@@ -82,6 +86,15 @@ fn masked(url: &str) -> String {
     };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     format!("{scheme}://{login}{rest}")
+}
+
+/// What keeps strangers from a listener.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Secured {
+    /// The file with the password that clients have to know.
+    pub password_file: Option<String>,
+    /// The files of its certificate and of the key.
+    pub tls: Option<(String, String)>,
 }
 
 /// Where the server listens, each as `address:port`; a listener left out stays closed, `api` excepted.

@@ -83,9 +83,9 @@ macro_rules! shape {
 use shape;
 
 /// Every map, the file itself first.
-pub(super) static SHAPES: [&Shape; 20] = [
+pub(super) static SHAPES: [&Shape; 22] = [
     &FILE, &RULE, &MATCH, &FIRST, &COST, &SETTLE, &EXEMPT, &OVERRIDE, &STORE, &MEMORY, &LISTEN,
-    &ADMIN, &GATEWAY, &TLS, &ROUTE, &TIMEOUTS, &IDENTITY, &API_KEY, &KEY_ENTRY, &JWT,
+    &ADMIN, &GRPC, &RESP, &GATEWAY, &TLS, &ROUTE, &TIMEOUTS, &IDENTITY, &API_KEY, &KEY_ENTRY, &JWT,
 ];
 
 impl Shape {

@@ -47,11 +47,7 @@ impl Reader<'_> {
     ) -> Option<Gateway> {
         let gateway = self.fields(node, &shape::GATEWAY)?;
         let listen = gateway.get("listen").and_then(|node| self.address(node, "listen"));
-        let tls = gateway.get("tls").and_then(|node| {
-            let tls = self.fields(node, &shape::TLS)?;
-            let cert = self.owned(tls.get("cert"), "cert");
-            cert.zip(self.owned(tls.get("key"), "key"))
-        });
+        let tls = gateway.get("tls").and_then(|node| self.tls(node));
         let ca = self.owned(gateway.get("ca"), "ca");
         let log = gateway.get("access_log");
         let log = log.and_then(|node| self.word(node, "access_log", &shape::ACCESS_LOG));

@@ -89,6 +89,13 @@ impl Reader<'_> {
                 let fault = format!("no request can have the descriptor {}", quoted(name));
                 self.fault(node.at, fault, "add the `domain` of Envoy's that the rule serves");
             }
+            KeyKind::Descriptor(_) | KeyKind::Global => {}
+            _ if domain => {
+                let fault = format!("{} is nothing that Envoy says of a request", quoted(text));
+                let repair =
+                    "count by a descriptor, such as `descriptor:remote_address`, or `global`";
+                self.fault(node.at, fault, repair);
+            }
             _ => {}
         }
         Some(kind)

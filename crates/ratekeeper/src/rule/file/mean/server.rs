@@ -3,7 +3,7 @@
 //! Invariant: a fault of a store's URL does not quote it, since it may have a password.
 
 use super::super::error::quoted;
-use super::super::settings::{Listen, Settings, Store};
+use super::super::settings::{Listen, Secured, Settings, Store};
 use super::super::shape;
 use super::super::tree::{Node, Value};
 use super::Reader;
@@ -44,6 +44,8 @@ impl Reader<'_> {
             listen: one("listen").and_then(|node| self.listen(node)).unwrap_or_default(),
             admin_token_file: self
                 .owned(admin.and_then(|admin| admin.get("token_file")), "token_file"),
+            grpc: self.secured(one("grpc"), &shape::GRPC),
+            resp: self.secured(one("resp"), &shape::RESP),
             state_dir: self.owned(one("state_dir"), "state_dir"),
             nodes: nodes.and_then(|nodes| u32::try_from(nodes).ok()),
             region: region.map(|region| region.to_string()),
@@ -155,6 +157,23 @@ impl Reader<'_> {
         let listen = self.fields(node, &shape::LISTEN)?;
         let mut at = |field| listen.get(field).and_then(|node| self.address(node, field));
         Some(Listen { api: at("api"), admin: at("admin"), grpc: at("grpc"), resp: at("resp") })
+    }
+
+    /// `grpc` and `resp`.
+    fn secured(&mut self, node: Option<&Node<'_>>, shape: &'static shape::Shape) -> Secured {
+        let Some(fields) = node.and_then(|node| self.fields(node, shape)) else {
+            return Secured::default();
+        };
+        let password_file = self.owned(fields.get("password_file"), "password_file");
+        let tls = fields.get("tls").and_then(|node| self.tls(node));
+        Secured { password_file, tls }
+    }
+
+    /// `tls`: a certificate, and its key.
+    pub(super) fn tls(&mut self, node: &Node<'_>) -> Option<(String, String)> {
+        let tls = self.fields(node, &shape::TLS)?;
+        let cert = self.owned(tls.get("cert"), "cert");
+        cert.zip(self.owned(tls.get("key"), "key"))
     }
 
     /// `address:port`.

@@ -1,7 +1,7 @@
 //! The part of the table that is about rules.
 
 use super::Kind::{Any, Just, Like, List, Map, Name, Null, Some, Table, Text, Whole, Word, Yes};
-use super::settings::{ADMIN, GATEWAY, IDENTITY, LISTEN, MEMORY, NODES, STORE};
+use super::settings::{ADMIN, GATEWAY, GRPC, IDENTITY, LISTEN, MEMORY, NODES, RESP, STORE};
 use super::{Kind, shape};
 
 /// Most units that a request can take.
@@ -53,6 +53,10 @@ shape! {
         may listen: Map(&LISTEN),
         /// Who may administer.
         may admin: Map(&ADMIN),
+        /// How Envoy speaks to `listen.grpc`.
+        may grpc: Map(&GRPC),
+        /// How Redis clients speak to `listen.resp`.
+        may resp: Map(&RESP),
         /// A folder in which releases, switches and, with the memory store, buckets survive a
         /// restart.
         may state_dir: Text,

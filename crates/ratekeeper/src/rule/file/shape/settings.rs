@@ -64,6 +64,24 @@ shape! {
 }
 
 shape! {
+    /// How Envoy speaks to `listen.grpc`.
+    GRPC "grpc" "`grpc`" {
+        /// The certificate of the listener; left out, it speaks in plain text.
+        may tls: Map(&TLS),
+    }
+}
+
+shape! {
+    /// How Redis clients speak to `listen.resp`.
+    RESP "resp" "`resp`" {
+        /// A file with the password of clients; needed where `listen.resp` is beyond loopback.
+        may password_file: Text,
+        /// The certificate of the listener; left out, it speaks in plain text.
+        may tls: Map(&TLS),
+    }
+}
+
+shape! {
     /// A gateway in front of upstream servers.
     GATEWAY "gateway" "`gateway`" {
         /// Where it listens, as `address:port`.

@@ -1,0 +1,174 @@
+//! What Envoy is told.
+//!
+//! Envoy drops what is less than a second, and can name the units of a calendar alone. Invariants: times are whole
+//! seconds, rounded up; there is a status for each descriptor, in their order, with a limit wherever there is one; what
+//! a unit cannot say is in our header fields.
+
+use super::proto::rate_limit_response::rate_limit::Unit;
+use super::proto::rate_limit_response::{Code, DescriptorStatus, RateLimit};
+use super::proto::{HeaderValue, RateLimitResponse};
+use super::unary::{self, Reply};
+use axum::http::Response;
+use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
+use prost_types::Duration as ProtoDuration;
+use ratekeeper::decision::{RuleResult, UNLIMITED};
+use ratekeeper::fields::{self, Field, PROBLEM_TYPE, Refusal};
+use ratekeeper::limiter::Described;
+use ratekeeper::{Decision, Limit};
+use std::time::Duration;
+
+/// Every unit that a limit can have, with its seconds.
+const UNITS: [(Unit, u64); 7] = [
+    (Unit::Second, 1),
+    (Unit::Minute, 60),
+    (Unit::Hour, 3_600),
+    (Unit::Day, 86_400),
+    (Unit::Week, 604_800),
+    (Unit::Month, 2_592_000),
+    (Unit::Year, 31_536_000),
+];
+
+/// The whole answer; a refusal has a name.
+pub(super) fn of(described: &Described, id: Option<&str>, now: u64) -> Response<Reply> {
+    let mut message = unary::begin();
+    response(described, id, now).encode_raw(&mut message);
+    metadata(described, id, &mut message);
+    unary::answer(message)
+}
+
+/// The same without what later filters are told.
+fn response(described: &Described, id: Option<&str>, now: u64) -> RateLimitResponse {
+    let decisions = described.decisions();
+    let mut headers = Vec::new();
+    let mut add = |key: &str, value: &str| {
+        headers.push(HeaderValue { key: key.to_owned(), value: value.to_owned() });
+    };
+    fields::write(decisions, described.forms(), now, &mut |field, text| add(field.name(), text));
+    let mut body = String::new();
+    if let Some(refusal) = Refusal::of(decisions) {
+        body = refusal.problem(id);
+        add("content-type", PROBLEM_TYPE);
+        add("cache-control", "no-store");
+        id.into_iter().for_each(|id| add(Field::Decision.name(), id));
+    }
+    RateLimitResponse {
+        overall_code: code(decisions.is_allowed()).into(),
+        statuses: described.parts().map(status).collect(),
+        response_headers_to_add: headers,
+        request_headers_to_add: Vec::new(),
+        raw_body: body.into_bytes(),
+        // Written by hand, behind the rest.
+        dynamic_metadata: None,
+    }
+}
+
+fn code(allowed: bool) -> Code {
+    if allowed { Code::Ok } else { Code::OverLimit }
+}
+
+/// What is told of one descriptor: of all limits that apply to it, the tightest.
+fn status(results: &[RuleResult]) -> DescriptorStatus {
+    let enforced = || results.iter().filter(|result| !result.is_shadow());
+    let allowed = enforced().all(|result| result.is_allowed());
+    let quotas = enforced().flat_map(RuleResult::quotas);
+    let quotas = quotas.filter(|(_, _, own)| !own.is_without_figures());
+    let Some((name, limit, own)) = quotas.reduce(tighter) else {
+        let unlimited = allowed && enforced().any(|own| own.limit() == UNLIMITED);
+        let limit_remaining = if unlimited { u32::MAX } else { 0 };
+        return DescriptorStatus {
+            code: code(allowed).into(),
+            limit_remaining,
+            ..DescriptorStatus::default()
+        };
+    };
+    let reset = own.reset_after().map(|time| ProtoDuration { seconds: seconds(time), nanos: 0 });
+    DescriptorStatus {
+        code: code(allowed).into(),
+        current_limit: Some(RateLimit {
+            requests_per_unit: narrow(limit.amount().unwrap_or(0)),
+            unit: limit.period().map_or(Unit::Unknown, unit).into(),
+            name: name.to_owned(),
+        }),
+        limit_remaining: narrow(own.remaining()),
+        duration_until_reset: reset,
+    }
+}
+
+/// A limit of a rule, by its name, and what it said.
+type Quota<'a> = (&'a str, &'a Limit, &'a Decision);
+
+/// The one of two that speaks for both: which refuses for longer, or else has less left.
+fn tighter<'a>(one: Quota<'a>, other: Quota<'a>) -> Quota<'a> {
+    let wait = |own: &Decision| (own.is_never(), own.retry_after());
+    let is_tighter = match (one.2.is_allowed(), other.2.is_allowed()) {
+        (true, true) => other.2.remaining() < one.2.remaining(),
+        (false, false) => wait(other.2) > wait(one.2),
+        (one_allows, _) => one_allows,
+    };
+    if is_tighter { other } else { one }
+}
+
+/// The unit of a period, or the nearest: that which it is the fewest times, or which is the fewest times it.
+fn unit(period: Duration) -> Unit {
+    let times = |seconds: u64| {
+        let (own, unit) = (period.as_micros(), u128::from(seconds) * 1_000_000);
+        // As a fraction of whole numbers, of which only the order counts.
+        own.max(unit) * 1_000_000 / own.min(unit).max(1)
+    };
+    let nearest = UNITS.into_iter().min_by_key(|(_, seconds)| times(*seconds));
+    nearest.map_or(Unit::Unknown, |(unit, _)| unit)
+}
+
+/// Whole seconds, rounded up.
+fn seconds(time: Duration) -> i64 {
+    let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
+    i64::try_from(seconds).unwrap_or(i64::MAX)
+}
+
+fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// The number of `dynamic_metadata`.
+const METADATA: u32 = 6;
+
+/// Which rule decided, of which release, and where; for logs and later filters of Envoy. It is a `Struct`,
+/// whose tree of maps and values would cost more than the decision, so its bytes are written as they are.
+fn metadata(described: &Described, id: Option<&str>, out: &mut Vec<u8>) {
+    let decisions = described.decisions();
+    let mut fields = Vec::with_capacity(128);
+    match decisions.rule() {
+        Some(rule) => text(&mut fields, "rule", rule),
+        // `null_value: NULL_VALUE`
+        None => field(&mut fields, "rule", &[0x08, 0x00]),
+    }
+    let mut number = [0x11; 9];
+    number[1..].copy_from_slice(&(decisions.version() as f64).to_le_bytes());
+    field(&mut fields, "version", &number);
+    text(&mut fields, "source", decisions.source().name());
+    id.into_iter().for_each(|id| text(&mut fields, "decision", id));
+    part(out, METADATA, &fields);
+}
+
+/// An entry of `Struct.fields` whose value is a text.
+fn text(out: &mut Vec<u8>, name: &str, value: &str) {
+    let mut bytes = Vec::with_capacity(value.len() + 4);
+    part(&mut bytes, 3, value.as_bytes());
+    field(out, name, &bytes);
+}
+
+/// An entry of `Struct.fields`: a name, and the bytes of a `Value`.
+fn field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    let mut entry = Vec::with_capacity(name.len() + value.len() + 8);
+    part(&mut entry, 1, name.as_bytes());
+    part(&mut entry, 2, value);
+    part(out, 1, &entry);
+}
+
+/// A field that is bytes with their length before them.
+fn part(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    encode_key(number, WireType::LengthDelimited, out);
+    encode_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}

@@ -1,0 +1,236 @@
+//! What became of the descriptors of a request.
+//!
+//! Invariant: a descriptor that only asks takes nothing; if it finds nothing left, the request is refused
+//! before others have taken anything.
+
+use super::{Asked, Hits, Label, Part, PreparedDescriptors, Selected, Slot};
+use crate::algorithm::Retry;
+use crate::decision::{Decision, Decisions, RuleResult, Source};
+use crate::few::Few;
+use crate::limiter::admission::{Sheet, Way};
+use crate::limiter::call::{Action, Call};
+use crate::limiter::{Inner, OnStoreFailure, Rule};
+use crate::rule::FieldForms;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Ticks of a second.
+const SECOND: u64 = 1_000_000;
+
+/// What became of the descriptors of a request.
+#[derive(Clone, Debug)]
+#[must_use = "a decision that nobody looks at limits nothing"]
+pub struct Described {
+    decisions: Decisions,
+    forms: FieldForms,
+    parts: Vec<Few<RuleResult>>,
+}
+
+impl Described {
+    /// The decision on all that was asked for.
+    pub fn decisions(&self) -> &Decisions {
+        &self.decisions
+    }
+
+    /// Which header fields the answer is to carry.
+    pub fn forms(&self) -> FieldForms {
+        self.forms
+    }
+
+    /// For each descriptor, in order, what the rules said that apply to it. Of those that give back, what is
+    /// there afterwards.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = &[RuleResult]> {
+        self.parts.iter().map(|part| &part[..])
+    }
+}
+
+impl Described {
+    /// Of one descriptor.
+    fn one(decisions: Decisions, sheet: Sheet) -> Described {
+        let parts = vec![decisions.rules().iter().cloned().collect()];
+        Described { decisions, forms: sheet.forms, parts }
+    }
+}
+
+impl PreparedDescriptors {
+    /// Decides them at once, if that is a matter of one descriptor and of memory, as it mostly is; else it is to be
+    /// awaited.
+    pub fn try_now(mut self) -> Result<Described, PreparedDescriptors> {
+        let sheet = self.release.sheet();
+        if let [Part { hits: Hits::Take(1..), selected }] = &mut self.parts[..]
+            && self.limiter.not_shared().is_ok()
+        {
+            let selected = std::mem::take(selected);
+            let decisions = self.limiter.decide_now(selected, sheet, Way::Now);
+            return Ok(Described::one(decisions, sheet));
+        }
+        Err(self)
+    }
+
+    /// Decides them.
+    pub async fn check(self) -> Described {
+        self.run(None).await
+    }
+
+    /// The same for somebody who waits no longer than so long, whatever the shared store does: if it has not
+    /// answered by then, each rule does what it was told for when it is away.
+    pub async fn check_within(self, time: Duration) -> Described {
+        self.run(Some(time)).await
+    }
+
+    async fn run(mut self, time: Option<Duration>) -> Described {
+        let sheet = self.release.sheet();
+        if let [Part { hits: Hits::Take(1..), selected }] = &mut self.parts[..] {
+            let selected = std::mem::take(selected);
+            let decisions = self.limiter.decide_within(selected, sheet, Way::Now, time).await;
+            return Described::one(decisions, sheet);
+        }
+        let asks = Asking { limiter: &self.limiter, sheet, time };
+        let mut parts: Vec<Few<RuleResult>> = Vec::with_capacity(self.parts.len());
+        parts.resize_with(self.parts.len(), Few::default);
+        let (mut looks, mut takes) = (Several::default(), Several::default());
+        let (mut taking, mut giving) = (Vec::new(), Vec::new());
+        for (number, Part { selected, hits }) in self.parts.into_iter().enumerate() {
+            match hits {
+                Hits::Take(0) => looks.add(number, selected),
+                Hits::Take(_) => takes.add(number, selected),
+                Hits::GiveBack(_) => {
+                    giving.push((number, selected));
+                    continue;
+                }
+            }
+            taking.push(number);
+        }
+        if !looks.ask_whether(&asks, &mut parts).await {
+            takes.only_look();
+        }
+        takes.ask(&asks, &mut parts).await;
+        let results = taking.iter().flat_map(|number| parts[*number].iter().cloned()).collect();
+        let decisions = Decisions::new(results, sheet.version);
+        for (number, selected) in giving {
+            parts[number] = asks.limiter.give_back(selected).await;
+        }
+        Described { decisions, forms: sheet.forms, parts }
+    }
+}
+
+/// Who is asked, and how long it may take.
+struct Asking<'a> {
+    limiter: &'a Arc<Inner>,
+    sheet: Sheet,
+    time: Option<Duration>,
+}
+
+/// Several descriptors as one question.
+#[derive(Default)]
+struct Several {
+    selected: Selected,
+    /// Whose each place in the list of results is: a descriptor's, by the label of the rule, in shadow or not.
+    owners: Vec<(usize, Arc<Label>, bool)>,
+}
+
+impl Several {
+    fn add(&mut self, number: usize, own: Selected) {
+        let label = |asked: &Asked| Arc::clone(&asked.rule.label);
+        let (mut enforced, mut shadow) = (own.enforced.iter(), own.shadow.iter());
+        let owner = |slot: &Slot| match slot {
+            Slot::Enforced => enforced.next().map(|asked| (number, label(asked), false)),
+            Slot::Shadow => shadow.next().map(|asked| (number, label(asked), true)),
+            Slot::Closed(label, shadow) => Some((number, Arc::clone(label), *shadow)),
+        };
+        let all = vec![Slot::Enforced; if own.slots.is_empty() { own.enforced.len() } else { 0 }];
+        self.owners.extend(own.slots.iter().chain(&all).filter_map(owner));
+        self.selected.append(own);
+    }
+
+    /// Takes nothing any more.
+    fn only_look(&mut self) {
+        let free = |asked: Asked| Asked { cost: 0, ..asked };
+        self.selected.looks = true;
+        self.selected.shadow.clear();
+        let enforced = std::mem::take(&mut self.selected.enforced);
+        self.selected.enforced = enforced.into_iter().map(free).collect();
+    }
+
+    /// Asks whether there is something left for those that take nothing; whether there is.
+    async fn ask_whether(self, asks: &Asking<'_>, parts: &mut [Few<RuleResult>]) -> bool {
+        let denies = |asked: &Asked| asked.rule.manner.on_store_failure == OnStoreFailure::Deny;
+        let denying: Vec<Arc<Label>> = self
+            .selected
+            .enforced
+            .iter()
+            .filter(|own| denies(own))
+            .map(|own| Arc::clone(&own.rule.label))
+            .collect();
+        self.ask(asks, parts).await;
+        for part in &mut *parts {
+            let judged = part
+                .iter()
+                .map(|own| own.judged(denying.iter().any(|label| own.is_of(label, false))));
+            *part = judged.collect();
+        }
+        parts.iter().flat_map(|part| part.iter()).all(|own| own.is_allowed() || own.is_shadow())
+    }
+
+    /// Asks, and gives each descriptor what is its own.
+    async fn ask(self, asks: &Asking<'_>, parts: &mut [Few<RuleResult>]) {
+        if self.owners.is_empty() {
+            return;
+        }
+        let Asking { limiter, sheet, time } = *asks;
+        let decisions = limiter.decide_within(self.selected, sheet, Way::Now, time).await;
+        // A rule that was not asked is left out wherever it applies, so the next of its label is the owner.
+        let mut owners = self.owners.into_iter();
+        for result in decisions.rules() {
+            let owner = owners.find(|(_, label, shadow)| result.is_of(label, *shadow));
+            owner.into_iter().for_each(|(number, ..)| parts[number].push(result.clone()));
+        }
+    }
+}
+
+impl Inner {
+    /// Gives back under all rules that apply; what is there afterwards.
+    async fn give_back(self: &Arc<Self>, selected: Selected) -> Few<RuleResult> {
+        let mut results = Few::default();
+        let shadow = selected.shadow.into_iter().map(|asked| (asked, true));
+        let enforced = selected.enforced.into_iter().map(|asked| (asked, false));
+        for (Asked { rule, who, cost }, shadow) in enforced.chain(shadow) {
+            let rule = Rule::new(Arc::clone(self), rule);
+            let left = Call { rule: &rule, who, action: Action::Refund(cost) }.await;
+            let limits = vec![left; rule.rule.meters.len()];
+            let result = RuleResult::new(&rule.rule.label, &limits);
+            results.push(if shadow { result.in_shadow() } else { result });
+        }
+        results
+    }
+}
+
+impl RuleResult {
+    /// What a rule that was only looked at says to who asks whether there is something left.
+    fn judged(&self, denies: bool) -> RuleResult {
+        if self.is_shadow() {
+            return self.clone();
+        }
+        self.changed(|policy, own| match own.source() {
+            Source::FailedOpen if denies => Decision::away(),
+            Source::FailedOpen | Source::FailedClosed => *own,
+            _ if own.is_allowed() && own.remaining() == 0 => {
+                let seconds = policy.and_then(|policy| policy.more_seconds(own)).unwrap_or(1);
+                let mut refused = *own;
+                refused.verdict.retry_after = Retry::after(seconds.max(1).saturating_mul(SECOND));
+                refused
+            }
+            _ => *own,
+        })
+    }
+}
+
+impl Decision {
+    /// The answer of a rule that refuses while the store is away.
+    fn away() -> Decision {
+        #[cfg(feature = "redis")]
+        return Decision::FAILED_CLOSED;
+        #[cfg(not(feature = "redis"))]
+        Decision::CLOSED
+    }
+}
