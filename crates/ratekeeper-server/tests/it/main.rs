@@ -17,6 +17,8 @@ mod holds;
 mod holds_race;
 mod bad_calls;
 mod requests;
+mod resp;
+mod rls;
 mod bad_requests;
 mod any_body;
 mod authorize;

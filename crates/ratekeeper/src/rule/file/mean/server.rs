@@ -164,7 +164,9 @@ impl Reader<'_> {
         let Some(fields) = node.and_then(|node| self.fields(node, shape)) else {
             return Secured::default();
         };
-        let password_file = self.owned(fields.get("password_file"), "password_file");
+        let has_password = shape.field("password_file").is_some();
+        let password_file = if has_password { fields.get("password_file") } else { None };
+        let password_file = self.owned(password_file, "password_file");
         let tls = fields.get("tls").and_then(|node| self.tls(node));
         Secured { password_file, tls }
     }
