@@ -4,14 +4,16 @@
 //! Invariant: all have the same work from the same connections, in turn, in slices; ratios are taken within a
 //! round, and no answer is left unread or unseen.
 
-mod load;
+pub mod envoy;
+pub mod load;
 mod peers;
 mod plain;
-mod process;
+pub mod process;
 mod table;
-mod upstream;
+pub mod upstream;
 
 use crate::{FULL, Plan, http, median};
+use envoy::Limits;
 use load::{Done, Load};
 pub use plain::pass_on;
 use process::Running;
@@ -64,7 +66,7 @@ impl Who {
         match self {
             Who::Nginx => peers::nginx(upstream, false),
             Who::LimitReq => peers::nginx(upstream, true),
-            Who::Envoy => peers::envoy(upstream),
+            Who::Envoy => envoy::start(upstream, Limits::Local),
             Who::Hyper => peers::hyper(upstream),
             Who::Bare => peers::ratekeeper(upstream, "[]"),
             Who::Rule => peers::ratekeeper(upstream, RULE),

@@ -13,6 +13,7 @@ use crate::{Plan, median};
 use load::{Asks, Load};
 use programs::Running;
 pub use programs::{find, say_hello};
+pub use seen::decisions;
 use std::time::Duration;
 
 /// Connections at a time.

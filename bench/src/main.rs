@@ -1,11 +1,13 @@
 //! Ratekeeper beside its peers: the same work, interleaved in one run, told as ratios.
 //!
-//!     cargo run --release                 # everything, about twenty minutes
+//!     cargo run --release                 # everything, about 25 minutes
 //!     cargo run --release -- quick        # a tenth of the time, for a first look
 //!     cargo run --release -- throughput | batch | latency | memory | waiting | waiters | permits
 //!     cargo run --release -- layer | rules | reload | http | console
 //!     cargo run --release -- gateway | gateway lean | gateway big      # as a proxy, among proxies
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
+//!     cargo run --release -- resp      # Redis' protocol, by redis-benchmark
+//!     cargo run --release -- rls | rls h2load | rls envoy      # Envoy's rate limit service
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
 //!     cargo run --release -- waiting hot ratekeeper    # one contender, for a profile
 #![forbid(unsafe_code)]
@@ -22,6 +24,9 @@ mod memory;
 mod patient;
 mod permits;
 mod reload;
+mod resp;
+mod rls;
+mod row;
 mod rules;
 mod shared;
 mod stand;
@@ -60,6 +65,9 @@ fn is_child(words: &[&str]) -> bool {
         ["http-from", ..] => http::child(plan(words)),
         ["proxy-on", address, upstream] => gateway::pass_on(address, upstream),
         ["gateway-from", ..] => gateway::child(plan(words), words),
+        ["upstream-on", address] => gateway::upstream::stand_on(address),
+        ["resp-from", ..] => resp::child(plan(words)),
+        ["rls-from", ..] => rls::child(plan(words), words),
         ["redis-from", core, ..] => shared::child(core, words),
         _ => return false,
     }
@@ -88,6 +96,8 @@ fn main() {
         "console",
         "gateway",
         "redis",
+        "resp",
+        "rls",
     ];
     let chosen = parts.iter().any(|part| words.contains(part));
     let wanted = |part: &str| !chosen || words.contains(&part);
@@ -132,6 +142,12 @@ fn main() {
     }
     if wanted("redis") {
         shared::run(&words);
+    }
+    if wanted("resp") {
+        resp::run(&words);
+    }
+    if wanted("rls") {
+        rls::run(&words);
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Load {
 
 /// What came of it; times in microseconds.
 pub struct Done {
+    /// Requests that were answered, also those before anything was measured.
+    pub count: usize,
     /// Requests in a second.
     pub rate: f64,
     pub p50: f64,
@@ -71,10 +73,11 @@ impl Load {
         let seconds = start.elapsed().as_secs_f64();
         let (used, own) = (server.processor_time() - before, processor_time() - own);
         times.sort_unstable();
-        let count = times.len() as f64;
-        let at = |share: f64| times[((count - 1.0) * share) as usize].as_secs_f64() * 1e6;
-        let (rate, busy, load) = (count / seconds, used / seconds, own / 1e9 / seconds);
-        Done { rate, p50: at(0.5), p99: at(0.99), cost: used * 1e6 / count, busy, load }
+        let measured = times.len() as f64;
+        let at = |share: f64| times[((measured - 1.0) * share) as usize].as_secs_f64() * 1e6;
+        let (rate, busy, load) = (measured / seconds, used / seconds, own / 1e9 / seconds);
+        let (count, cost) = (times.len() + self.connections, used * 1e6 / measured);
+        Done { count, rate, p50: at(0.5), p99: at(0.99), cost, busy, load }
     }
 
     async fn connection(self, number: usize, mut own: Connection, start: Instant) -> Vec<Duration> {

@@ -50,54 +50,6 @@ http {{
     place.start(&program, &["-p", &folder, "-e", "stderr", "-c", &file], "")
 }
 
-/// Envoy with a local limit: one bucket for all who ask.
-pub fn envoy(upstream: SocketAddr) -> Option<Running> {
-    let program = find("envoy")?;
-    let place = Place::new()?;
-    let port = place.address.port();
-    let up = upstream.port();
-    let text = format!(
-        "static_resources:
-  listeners:
-  - name: ingress
-    address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
-    filter_chains:
-    - filters:
-      - name: envoy.filters.network.http_connection_manager
-        typed_config:
-          '@type': type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
-          stat_prefix: ingress
-          use_remote_address: true
-          route_config:
-            virtual_hosts:
-            - {{name: all, domains: ['*'], routes: [{{match: {{prefix: /}}, route: {{cluster: api}}}}]}}
-          http_filters:
-          - name: envoy.filters.http.local_ratelimit
-            typed_config:
-              '@type': type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit
-              stat_prefix: limit
-              token_bucket: {{max_tokens: 10000000, tokens_per_fill: 10000000, fill_interval: 0.1s}}
-              filter_enabled: {{default_value: {{numerator: 100, denominator: HUNDRED}}}}
-              filter_enforced: {{default_value: {{numerator: 100, denominator: HUNDRED}}}}
-          - name: envoy.filters.http.router
-            typed_config:
-              '@type': type.googleapis.com/envoy.extensions.filters.http.router.v3.Router
-  clusters:
-  - name: api
-    type: STATIC
-    connect_timeout: 1s
-    load_assignment:
-      cluster_name: api
-      endpoints:
-      - lb_endpoints:
-        - endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {up}}}}}}}
-"
-    );
-    let file = place.file("envoy.yaml", &text)?;
-    let args = ["-c", &file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"];
-    place.start(&program, &args, "")
-}
-
 pub fn hyper(upstream: SocketAddr) -> Option<Running> {
     let place = Place::new()?;
     let args = ["proxy-on", &place.address.to_string(), &upstream.to_string()];

@@ -18,6 +18,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Of `utime` and `stime`, on every Linux there is.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// An address of loopback that nobody listens on.
+pub fn free() -> Option<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()
+}
+
 /// A folder of its own, and an address that is free.
 pub struct Place {
     folder: PathBuf,
@@ -26,7 +31,7 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Option<Place> {
-        let address = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?;
+        let address = free()?;
         let name = format!("ratekeeper-bench-{}-{}", std::process::id(), address.port());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir(&folder).ok()?;
@@ -34,9 +39,9 @@ impl Place {
     }
 
     /// Writes a file; its path, as arguments want it.
-    pub fn file(&self, name: &str, text: &str) -> Option<String> {
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> Option<String> {
         let path = self.folder.join(name);
-        std::fs::write(&path, text).ok()?;
+        std::fs::write(&path, content).ok()?;
         Some(path.display().to_string())
     }
 

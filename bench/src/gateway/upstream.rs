@@ -1,8 +1,10 @@
 //! The server behind all proxies: it answers with what was prepared, small or big.
 //!
-//! Invariant: it lives in the runtime of the load, so that both wake once for many requests and take as
-//! little as can be of the core that they share.
+//! Invariant: where it shares the core of the load it lives in the load's runtime, so that both
+//! wake once for many requests and take as little as can be; on the core of servers it is a process
+//! of its own.
 
+use super::process::{Place, Running};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -50,15 +52,32 @@ impl Asked {
 pub async fn start() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
     let address = listener.local_addr().expect("it has one");
-    let answers = Arc::new([Asked::Small.answer(), Asked::Big.answer()]);
-    tokio::spawn(async move {
-        loop {
-            let Ok((stream, _)) = listener.accept().await else { continue };
-            stream.set_nodelay(true).expect("a socket has that option");
-            tokio::spawn(serve(stream, Arc::clone(&answers)));
-        }
-    });
+    tokio::spawn(accept(listener));
     address
+}
+
+/// Starts it as a process on the core of servers.
+pub fn start_apart() -> Option<Running> {
+    let place = Place::new()?;
+    let args = ["upstream-on", &place.address.to_string()];
+    place.start(&std::env::current_exe().ok()?, &args, "")
+}
+
+/// Is that process, for ever.
+pub fn stand_on(address: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("the system gives a runtime").block_on(async {
+        accept(TcpListener::bind(address).await.expect("the port is free")).await;
+    });
+}
+
+async fn accept(listener: TcpListener) {
+    let answers = Arc::new([Asked::Small.answer(), Asked::Big.answer()]);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        stream.set_nodelay(true).expect("a socket has that option");
+        tokio::spawn(serve(stream, Arc::clone(&answers)));
+    }
 }
 
 /// Answers one request after the other, until the proxy leaves.

@@ -27,6 +27,17 @@ pub fn decided(address: SocketAddr) -> Vec<(f64, f64)> {
     lines.collect()
 }
 
+/// How much a server has decided so far for those who came by a door.
+pub fn decisions(address: SocketAddr, door: &str) -> usize {
+    let text = get(&mut connect(address), "/metrics");
+    let door = format!("door=\"{door}\"");
+    let lines = text.lines().filter_map(|line| {
+        let (labels, count) = line.strip_prefix("ratekeeper_decisions_total{")?.split_once("} ")?;
+        labels.contains(&door).then(|| count.trim().parse::<usize>().expect("it is a count"))
+    });
+    lines.sum()
+}
+
 /// Within which time nearly all decisions between two looks were made, in microseconds.
 pub fn within(before: &[(f64, f64)], after: &[(f64, f64)]) -> f64 {
     let since: Vec<(f64, f64)> =

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "fleet")]
 pub mod conformance;
+#[cfg(feature = "doors")]
+pub mod doors;
 pub mod oracle;
 #[cfg(feature = "fleet")]
 pub mod servers;

@@ -6,8 +6,8 @@
 use super::proto::rate_limit_descriptor::RateLimitOverride;
 use super::proto::{RateLimitDescriptor, RateLimitRequest, RateLimitUnit};
 use crate::door::COST_MAX;
-use ratekeeper::limiter::{Descriptor, Hits, OwnLimit};
-use ratekeeper::{Limit, Request};
+use ratekeeper::limiter::{Descriptor, Hits, OwnLimit, PreparedDescriptors};
+use ratekeeper::{Limit, Limiter, Request};
 use std::time::Duration;
 
 /// Most bytes of a message. Beyond it: `INVALID_ARGUMENT`, as for all that follow.
@@ -117,19 +117,14 @@ fn override_limit(own: &RateLimitOverride) -> Result<OwnLimit, String> {
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// Reads a message as the service does, for who bends its bytes.
-pub fn fuzz(message: &[u8]) {
+/// Reads a message, and asks a limiter about it, as the service does: for who bends its bytes. Whether it could be asked.
+pub fn fuzz(message: &[u8], limiter: &Limiter) -> bool {
     let read: Result<RateLimitRequest, _> = prost::Message::decode(message);
-    if let Ok(request) = read
-        && let Ok(asked) = Asked::read(&request)
-    {
-        let limiter = ratekeeper::Limiter::from_yaml(
-            "rules: [{id: a, domain: d, key: 'descriptor:k', limit: 5/minute}]",
-        );
-        let limiter = limiter.expect("the rules make sense");
-        let prepared = limiter.prepare_descriptors(asked.domain, &asked.descriptors());
-        let described = prepared.expect("the key is a descriptor");
-        assert_eq!(asked.descriptors().len(), request.descriptors.len());
-        drop(described);
-    }
+    let Ok(request) = read else { return false };
+    let Ok(asked) = Asked::read(&request) else { return false };
+    let prepared = limiter.prepare_descriptors(asked.domain, &asked.descriptors());
+    let Ok(Ok(described)) = prepared.map(PreparedDescriptors::try_now) else { return false };
+    let answer = super::reply::of(&described, None, limiter.now());
+    assert_eq!(described.parts().len(), request.descriptors.len());
+    answer.status().is_success()
 }

@@ -4,13 +4,13 @@
 //! seconds, rounded up; there is a status for each descriptor, in their order, with a limit wherever there is one; what
 //! a unit cannot say is in our header fields.
 
+use super::proto::RateLimitResponse;
 use super::proto::rate_limit_response::rate_limit::Unit;
 use super::proto::rate_limit_response::{Code, DescriptorStatus, RateLimit};
-use super::proto::{HeaderValue, RateLimitResponse};
 use super::unary::{self, Reply};
 use axum::http::Response;
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use prost_types::Duration as ProtoDuration;
 use ratekeeper::decision::{RuleResult, UNLIMITED};
 use ratekeeper::fields::{self, Field, PROBLEM_TYPE, Refusal};
@@ -30,37 +30,28 @@ const UNITS: [(Unit, u64); 7] = [
 ];
 
 /// The whole answer; a refusal has a name.
+///
+/// Statuses are written by what was generated. Texts, of which there are many, go into the message as they are: made into
+/// its own types first, they would cost more than the decision.
 pub(super) fn of(described: &Described, id: Option<&str>, now: u64) -> Response<Reply> {
     let mut message = unary::begin();
-    response(described, id, now).encode_raw(&mut message);
-    metadata(described, id, &mut message);
-    unary::answer(message)
-}
-
-/// The same without what later filters are told.
-fn response(described: &Described, id: Option<&str>, now: u64) -> RateLimitResponse {
     let decisions = described.decisions();
-    let mut headers = Vec::new();
-    let mut add = |key: &str, value: &str| {
-        headers.push(HeaderValue { key: key.to_owned(), value: value.to_owned() });
+    let codes = RateLimitResponse {
+        overall_code: code(decisions.is_allowed()).into(),
+        statuses: described.parts().map(status).collect(),
+        ..RateLimitResponse::default()
     };
+    codes.encode_raw(&mut message);
+    let add = &mut |name: &str, value: &str| header(&mut message, name, value);
     fields::write(decisions, described.forms(), now, &mut |field, text| add(field.name(), text));
-    let mut body = String::new();
     if let Some(refusal) = Refusal::of(decisions) {
-        body = refusal.problem(id);
         add("content-type", PROBLEM_TYPE);
         add("cache-control", "no-store");
         id.into_iter().for_each(|id| add(Field::Decision.name(), id));
+        part(&mut message, BODY, refusal.problem(id).as_bytes());
     }
-    RateLimitResponse {
-        overall_code: code(decisions.is_allowed()).into(),
-        statuses: described.parts().map(status).collect(),
-        response_headers_to_add: headers,
-        request_headers_to_add: Vec::new(),
-        raw_body: body.into_bytes(),
-        // Written by hand, behind the rest.
-        dynamic_metadata: None,
-    }
+    metadata(described, id, &mut message);
+    unary::answer(message)
 }
 
 fn code(allowed: bool) -> Code {
@@ -130,11 +121,19 @@ fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// The number of `dynamic_metadata`.
+/// The numbers of `response_headers_to_add`, `raw_body` and `dynamic_metadata`.
+const HEADERS: u32 = 3;
+const BODY: u32 = 5;
 const METADATA: u32 = 6;
 
-/// Which rule decided, of which release, and where; for logs and later filters of Envoy. It is a `Struct`,
-/// whose tree of maps and values would cost more than the decision, so its bytes are written as they are.
+/// A header field for the answer of Envoy's client.
+fn header(out: &mut Vec<u8>, name: &str, value: &str) {
+    begin(out, HEADERS, length(name.len()) + length(value.len()));
+    part(out, 1, name.as_bytes());
+    part(out, 2, value.as_bytes());
+}
+
+/// Which rule decided, of which release, and where; for logs and later filters of Envoy.
 fn metadata(described: &Described, id: Option<&str>, out: &mut Vec<u8>) {
     let decisions = described.decisions();
     let mut fields = Vec::with_capacity(128);
@@ -153,22 +152,32 @@ fn metadata(described: &Described, id: Option<&str>, out: &mut Vec<u8>) {
 
 /// An entry of `Struct.fields` whose value is a text.
 fn text(out: &mut Vec<u8>, name: &str, value: &str) {
-    let mut bytes = Vec::with_capacity(value.len() + 4);
-    part(&mut bytes, 3, value.as_bytes());
-    field(out, name, &bytes);
+    begin(out, 1, length(name.len()) + length(length(value.len())));
+    part(out, 1, name.as_bytes());
+    begin(out, 2, length(value.len()));
+    part(out, 3, value.as_bytes());
 }
 
 /// An entry of `Struct.fields`: a name, and the bytes of a `Value`.
 fn field(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    let mut entry = Vec::with_capacity(name.len() + value.len() + 8);
-    part(&mut entry, 1, name.as_bytes());
-    part(&mut entry, 2, value);
-    part(out, 1, &entry);
+    begin(out, 1, length(name.len()) + length(value.len()));
+    part(out, 1, name.as_bytes());
+    part(out, 2, value);
 }
 
 /// A field that is bytes with their length before them.
 fn part(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    encode_key(number, WireType::LengthDelimited, out);
-    encode_varint(bytes.len() as u64, out);
+    begin(out, number, bytes.len());
     out.extend_from_slice(bytes);
+}
+
+/// What is before the bytes of a field.
+fn begin(out: &mut Vec<u8>, number: u32, length: usize) {
+    encode_key(number, WireType::LengthDelimited, out);
+    encode_varint(length as u64, out);
+}
+
+/// Bytes of a field of one of the first fifteen numbers, with what is before them.
+fn length(bytes: usize) -> usize {
+    1 + encoded_len_varint(bytes as u64) + bytes
 }

@@ -70,6 +70,15 @@ impl Sites {
     }
 }
 
+impl Gateway {
+    /// The gateway that a config describes, if it does, with at most so many connections to upstreams. To be called in
+    /// a runtime, in which upstreams are looked at.
+    pub fn of(config: &Config, app: App, connections: usize) -> Result<Option<Gateway>, Fault> {
+        let Some(said) = &config.file.settings.gateway else { return Ok(None) };
+        Ok(Some(Sites::new(config, said, connections)?.open(app)))
+    }
+}
+
 /// The path at which an upstream says whether it is well; all routes that name one name the same.
 fn health(said: &Said, place: &Place) -> Option<String> {
     let own = said.routes.iter().filter(|route| route.upstreams.contains(place));
