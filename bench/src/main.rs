@@ -81,73 +81,29 @@ fn main() {
         return;
     }
     let plan = plan(&words);
-    let parts = [
-        "throughput",
-        "batch",
-        "latency",
-        "memory",
-        "waiting",
-        "waiters",
-        "permits",
-        "layer",
-        "rules",
-        "reload",
-        "http",
-        "console",
-        "gateway",
-        "redis",
-        "resp",
-        "rls",
+    let parts: [(&str, &dyn Fn()); 16] = [
+        ("throughput", &|| throughput::run(plan, &words)),
+        ("batch", &|| throughput::batches(plan)),
+        ("latency", &|| latency::run(plan)),
+        ("memory", &|| memory::run(plan)),
+        ("waiting", &|| waiting::run(plan, &words)),
+        ("waiters", &|| waiters::run(plan)),
+        ("permits", &|| permits::run(plan)),
+        ("layer", &|| layer::run(plan)),
+        ("rules", &rules::run),
+        ("reload", &reload::run),
+        ("http", &|| http::run(&words)),
+        ("console", &|| console::run(plan)),
+        ("gateway", &|| gateway::run(&words)),
+        ("redis", &|| shared::run(&words)),
+        ("resp", &|| resp::run(&words)),
+        ("rls", &|| rls::run(&words)),
     ];
-    let chosen = parts.iter().any(|part| words.contains(part));
-    let wanted = |part: &str| !chosen || words.contains(&part);
-    if wanted("throughput") {
-        throughput::run(plan, &words);
-    }
-    if wanted("batch") {
-        throughput::batches(plan);
-    }
-    if wanted("latency") {
-        latency::run(plan);
-    }
-    if wanted("memory") {
-        memory::run(plan);
-    }
-    if wanted("waiting") {
-        waiting::run(plan, &words);
-    }
-    if wanted("waiters") {
-        waiters::run(plan);
-    }
-    if wanted("permits") {
-        permits::run(plan);
-    }
-    if wanted("layer") {
-        layer::run(plan);
-    }
-    if wanted("rules") {
-        rules::run();
-    }
-    if wanted("reload") {
-        reload::run();
-    }
-    if wanted("http") {
-        http::run(&words);
-    }
-    if wanted("console") {
-        console::run(plan);
-    }
-    if wanted("gateway") {
-        gateway::run(&words);
-    }
-    if wanted("redis") {
-        shared::run(&words);
-    }
-    if wanted("resp") {
-        resp::run(&words);
-    }
-    if wanted("rls") {
-        rls::run(&words);
+    let chosen = parts.iter().any(|(part, _)| words.contains(part));
+    for (part, run) in parts {
+        if !chosen || words.contains(&part) {
+            run();
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! The same traffic through every door: library, layer, check API, forward-auth, gateway, Envoy's service, Redis' protocol.
+//! The same traffic through every door: library, layer, check API, forward-auth, gateway, Envoy's service,
+//! Redis' protocol.
 //!
-//! Each door has a limiter of its own, by the same rules, with a clock that stands still unless the traffic moves it. The
-//! library says all that there is to know, exactly; what another door says has to be that, as far as it can say it.
+//! Each door has a limiter of its own, by the same rules, with a clock that stands still unless the traffic
+//! moves it. The library says all that there is to know, exactly; what another door says has to be that, as far
+//! as it can say it.
 //! Invariants: every step is compared, and every figure that a door says; what it rounds is rounded to the same side.
 
 mod envoy;

@@ -59,6 +59,17 @@ impl Started<'_> {
         Some(format!("{}://{address}", if is_secure { "rediss" } else { "redis" }))
     }
 
+    /// How a Redis client on this machine asks, if that takes neither a password nor TLS.
+    fn redis_cli(&self) -> Option<String> {
+        let config = self.config.filter(|own| own.file.settings.resp.password_file.is_none());
+        let (address, _) = self.resp.filter(|(_, is_secure)| !is_secure && config.is_some())?;
+        let attempt = attempt::by_key(self.limiter, &self.set()?.rules)?;
+        let (rule, key) = attempt.words()?;
+        let key: Vec<String> = key.iter().map(|part| init::quoted(part)).collect();
+        let (address, key) = (reachable(address), key.join(" "));
+        Some(format!("redis-cli -h {} -p {} RK.CHECK {rule} {key}", address.ip(), address.port()))
+    }
+
     /// Where a browser on this machine finds the console, if it is part of the program and anyone may see it.
     fn console(&self) -> Option<String> {
         let address = self.admin.unwrap_or(self.address);
@@ -158,6 +169,9 @@ pub(super) async fn text(started: &Started<'_>) -> String {
         let flag = if url == URL_DEFAULT { String::new() } else { format!(" --url {url}") };
         let key: Vec<String> = key.iter().map(|part| init::quoted(part)).collect();
         let _ = writeln!(out, "  ratekeeper check {rule} {}{flag}", key.join(" "));
+    }
+    if let Some(line) = started.redis_cli() {
+        let _ = writeln!(out, "  {line}");
     }
     let question = init::quoted(&attempt.json());
     let _ = writeln!(out, "  curl --json {question} {url}{CHECK_PATH}");

@@ -8,6 +8,7 @@ mod server;
 mod program;
 mod golden;
 mod folder;
+mod listening;
 mod live;
 
 mod check_api;

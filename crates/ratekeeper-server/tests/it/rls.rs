@@ -1,6 +1,7 @@
 //! Envoy's rate limit service at the wire, asked with Envoy's own messages (`envoy-types`), not ours.
 //!
-//! Invariant: what is sent and read here is encoded by code that shares nothing with the door; every wait has a deadline.
+//! Invariant: what is sent and read here is encoded by code that shares nothing with the door; every wait has a
+//! deadline.
 
 mod asked;
 mod bad;
@@ -167,7 +168,8 @@ const RULES: &str = "
 rules:
   - {id: users, domain: edge, key: 'descriptor:user', limit: 3/hour}
   - {id: paths, domain: edge, key: 'descriptor:path', limit: [2/minute, 100/day]}
-  - {id: scoped, domain: edge, match: {descriptors: {scope: strict}}, key: 'descriptor:ip', limit: 1/minute, algorithm: fixed_window}
+  - {id: scoped, domain: edge, match: {descriptors: {scope: strict}}, key: 'descriptor:ip', limit: 1/minute,
+     algorithm: fixed_window}
   - {id: odd, domain: edge, key: 'descriptor:odd', limit: 10/90s burst 4}
   - {id: queue, domain: edge, key: 'descriptor:queue', limit: 1/second burst 3, algorithm: leaky_bucket, mode: shaping}
   - {id: shadow, domain: edge, key: 'descriptor:shadow', limit: 1/hour, rollout: shadow}

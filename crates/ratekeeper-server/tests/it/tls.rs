@@ -2,6 +2,7 @@
 //!
 //! Invariant: clients here are rustls with certificates of their own, and verify what they are shown.
 
+mod doors;
 mod faults;
 mod kinds;
 mod replaced;

@@ -50,27 +50,37 @@ fn uphold(cases: u32, run: impl AsyncFn(Rules, Vec<Step>)) {
     }
 }
 
+/// Goal: a key under a rule is decided as a request of that caller is.
+/// Method: generated traffic under each limit, figure by figure.
 #[test]
 fn the_library_by_name_decides_as_by_request() {
     uphold(40, async |rules, steps| same(&rules, &mut Library::new(&rules), &steps).await);
 }
 
+/// Goal: so does the layer.
+/// Method: the same, by header fields and bodies.
 #[test]
 fn the_layer_decides_as_the_library() {
     uphold(40, async |rules, steps| same(&rules, &mut Layer::new(&rules), &steps).await);
 }
 
+/// Goal: so does the check API, asked about a request and about a key.
+/// Method: the same, by its JSON.
 #[test]
 fn the_check_api_decides_as_the_library() {
     uphold(20, async |rules, steps| same(&rules, &mut Check::new(&rules).await, &steps).await);
     uphold(20, async |rules, steps| same(&rules, &mut CheckKey::new(&rules).await, &steps).await);
 }
 
+/// Goal: so does forward-auth.
+/// Method: the same, by header fields and bodies.
 #[test]
 fn forward_auth_decides_as_the_library() {
     uphold(20, async |rules, steps| same(&rules, &mut Authorize::new(&rules).await, &steps).await);
 }
 
+/// Goal: so does the gateway.
+/// Method: the same, before a server that always says yes.
 #[test]
 fn the_gateway_decides_as_the_library() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("doors-gateway");
@@ -80,17 +90,22 @@ fn the_gateway_decides_as_the_library() {
     });
 }
 
+/// Goal: so does Envoy's service.
+/// Method: the same, by statuses, and by the fields and bodies for Envoy's client.
 #[test]
 fn envoys_service_decides_as_the_library() {
     uphold(20, async |rules, steps| same(&rules, &mut Envoy::new(&rules).await, &steps).await);
 }
 
+/// Goal: so does Redis' protocol.
+/// Method: the same, by its numbers.
 #[test]
 fn redis_protocol_decides_as_the_library() {
     uphold(20, async |rules, steps| same(&rules, &mut Resp::new(&rules).await, &steps).await);
 }
 
-/// Goal: doors that tell turns tell the same ones; Envoy's lets pass what has its turn now, and nothing else.
+/// Goal: doors that tell turns tell the same ones; Envoy's lets pass what has its turn now.
+/// Method: a queue that fills, drains, and is too long for one of them.
 #[test]
 fn turns_are_told_alike() {
     let rules = rule("1/second burst 4", "algorithm: leaky_bucket, mode: shaping, max_wait: 3s");
@@ -115,6 +130,7 @@ fn turns_are_told_alike() {
 }
 
 /// Goal: several limits and several rules are one decision at every door that meets all rules.
+/// Method: a caller's own limits beside one for all, so that either may refuse first.
 #[test]
 fn several_rules_are_one_decision_everywhere() {
     let beside = "- {id: all, match: {path: /r}, key: global, limit: 6/20s, algorithm: fixed_window}\n\

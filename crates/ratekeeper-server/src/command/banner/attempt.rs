@@ -75,19 +75,25 @@ pub(super) async fn find(limiter: &Limiter, rules: &[RuleSpec]) -> Attempt {
             return Attempt::Request { request };
         }
     }
-    for rule in tried() {
-        let key: Vec<String> = rule.key.parts.iter().map(|part| somebody(part)).collect();
-        let texts: Vec<&str> = key.iter().map(String::as_str).collect();
-        if limiter.rule_for(&rule.id, &texts, None).is_ok() {
-            let parts = match &key[..] {
-                [only] => Parts::One(only.clone()),
-                _ => Parts::Several(key),
-            };
-            return Attempt::Key { rule: rule.id.to_string(), key: parts };
-        }
+    if let Some(attempt) = by_key(limiter, rules) {
+        return attempt;
     }
     let (method, path, headers) = ("GET".into(), "/".into(), BTreeMap::new());
     Attempt::Request { request: Described { method, path, host: None, ip: SOMEBODY, headers } }
+}
+
+/// A key of the first rule that can be asked for one.
+pub(super) fn by_key(limiter: &Limiter, rules: &[RuleSpec]) -> Option<Attempt> {
+    rules.iter().take(RULES_TRIED).find_map(|rule| {
+        let key: Vec<String> = rule.key.parts.iter().map(|part| somebody(part)).collect();
+        let texts: Vec<&str> = key.iter().map(String::as_str).collect();
+        limiter.rule_for(&rule.id, &texts, None).ok()?;
+        let key = match &key[..] {
+            [only] => Parts::One(only.clone()),
+            _ => Parts::Several(key),
+        };
+        Some(Attempt::Key { rule: rule.id.to_string(), key })
+    })
 }
 
 /// A value for a part of a key.

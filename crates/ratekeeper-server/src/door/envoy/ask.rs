@@ -117,7 +117,8 @@ fn override_limit(own: &RateLimitOverride) -> Result<OwnLimit, String> {
 /// Seconds of a day.
 const DAY: u64 = 86_400;
 
-/// Reads a message, and asks a limiter about it, as the service does: for who bends its bytes. Whether it could be asked.
+/// Reads a message, and asks a limiter about it, as the service does: for who bends its bytes. Whether it could
+/// be asked.
 pub fn fuzz(message: &[u8], limiter: &Limiter) -> bool {
     let read: Result<RateLimitRequest, _> = prost::Message::decode(message);
     let Ok(request) = read else { return false };

@@ -31,8 +31,8 @@ const UNITS: [(Unit, u64); 7] = [
 
 /// The whole answer; a refusal has a name.
 ///
-/// Statuses are written by what was generated. Texts, of which there are many, go into the message as they are: made into
-/// its own types first, they would cost more than the decision.
+/// Statuses are written by what was generated. Texts, of which there are many, go into the message as they are:
+/// made into its own types first, they would cost more than the decision.
 pub(super) fn of(described: &Described, id: Option<&str>, now: u64) -> Response<Reply> {
     let mut message = unary::begin();
     let decisions = described.decisions();

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 /// Goal: whatever is announced is not believed; each of these ends the connection with an error, at once.
+/// Method: each on a connection of its own: the whole error, then the end.
 #[test]
 fn what_cannot_be_understood_ends_the_connection() {
     let stand = Stand::by(RULES);
@@ -39,6 +40,7 @@ fn what_cannot_be_understood_ends_the_connection() {
 }
 
 /// Goal: checks before what cannot be understood are answered, and count.
+/// Method: a check and then nonsense in one piece; another client looks at what is left.
 #[test]
 fn what_came_before_is_answered() {
     let stand = Stand::by(RULES);
@@ -53,6 +55,7 @@ fn what_came_before_is_answered() {
 }
 
 /// Goal: empty commands are passed over; lines are commands, with quotes; a line of another protocol ends it.
+/// Method: lines and empty commands in one piece; then a request of HTTP with a command in its body.
 #[test]
 fn lines_are_commands() {
     let stand = Stand::by(RULES);
@@ -73,6 +76,7 @@ fn lines_are_commands() {
 }
 
 /// Goal: a command that comes byte by byte is the same command.
+/// Method: a long command, each byte in a packet of its own.
 #[test]
 fn bytes_may_come_one_by_one() {
     let stand = Stand::by(RULES);
@@ -98,6 +102,7 @@ fn who_reads_nothing_is_not_read_from() {
 }
 
 /// Goal: a connection that has nothing to say keeps no buffers, and is there when it has.
+/// Method: a short rest; pauses between commands, and in the middle of one.
 #[test]
 fn quiet_connections_go_on() {
     let bounds = Bounds { rest: Duration::from_millis(20), ..Bounds::default() };

@@ -35,6 +35,7 @@ fn a_check_says_all_that_is_known() {
 }
 
 /// Goal: tiers, keys of several parts, overrides, unlimited rules and rules in shadow are as they are elsewhere.
+/// Method: one check or two under each kind of rule; whether it passes, and the limit.
 #[test]
 fn rules_mean_what_they_mean_elsewhere() {
     let stand = Stand::by(RULES);
@@ -63,6 +64,7 @@ fn rules_mean_what_they_mean_elsewhere() {
 }
 
 /// Goal: turns are told, permits have names, and are given back once.
+/// Method: a queue of three, and a permit that is asked for, given back, and given back again.
 #[test]
 fn turns_and_permits_are_told() {
     let stand = Stand::by(RULES);
@@ -82,6 +84,7 @@ fn turns_and_permits_are_told() {
 }
 
 /// Goal: what is reserved is settled or cancelled once, and a reset forgets what was used.
+/// Method: a window of a hundred; what is left after each step is known beforehand.
 #[test]
 fn reservations_are_settled_once() {
     let stand =
@@ -109,6 +112,7 @@ fn reservations_are_settled_once() {
 }
 
 /// Goal: what is wrong with a command is told with its repair, changes nothing, and the connection goes on.
+/// Method: whole errors on one connection; at the end the key is as it was.
 #[test]
 fn bad_commands_are_told_and_change_nothing() {
     let stand = Stand::by(RULES);
@@ -157,7 +161,8 @@ fn bad_commands_are_told_and_change_nothing() {
         (&["RK.RELEASE", "x"], "ERR this is not a permit; send the one that an earlier reply gave"),
         (
             &["RK.RESET", "none", "a"],
-            "ERR `rule` is unknown: no rule is named `none`; the rules are small, tiers, pair, queue, exports, shadow, closed, free",
+            "ERR `rule` is unknown: no rule is named `none`; the rules are small, tiers, pair, queue, exports, \
+             shadow, closed, free",
         ),
         (&["FOO\r\n+OK", "x"], "ERR unknown command 'FOO\\r\\n+OK'; see COMMAND LIST"),
     ];

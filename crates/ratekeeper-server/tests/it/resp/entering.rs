@@ -19,6 +19,7 @@ fn is_error(value: &Value, code: &str) -> bool {
 }
 
 /// Goal: nothing is told or done before the password; by `AUTH` in both forms, or with `HELLO`.
+/// Method: commands, wrong passwords and wrong users, then each right way in.
 #[test]
 fn nobody_asks_without_the_password() {
     let stand = locked(Bounds::default());
@@ -43,6 +44,7 @@ fn nobody_asks_without_the_password() {
 }
 
 /// Goal: who guesses is cut off; before the password a command is small, and there is not for ever.
+/// Method: guesses, a long password, many arguments, and half a command with a short bound.
 #[test]
 fn strangers_have_little_room() {
     let bounds = Bounds { header: Duration::from_millis(300), ..Bounds::default() };
@@ -64,6 +66,7 @@ fn strangers_have_little_room() {
 }
 
 /// Goal: both versions are spoken; maps and nulls are those of the version.
+/// Method: what each version says of itself, and wrong ones.
 #[test]
 fn both_versions_are_spoken() {
     let stand = Stand::by(RULES);
@@ -93,6 +96,8 @@ fn both_versions_are_spoken() {
 }
 
 /// Goal: what clients and tools ask when they connect is answered.
+/// Method: what client libraries, redis-cli and redis-benchmark send, with whole replies where they are
+/// short.
 #[test]
 fn greetings_are_answered() {
     let stand = Stand::by(RULES);

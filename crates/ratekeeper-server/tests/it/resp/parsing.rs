@@ -40,6 +40,7 @@ fn any_args() -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 proptest! {
     /// Goal: what the other one writes, we read, to the byte; and nothing before it is whole.
+    /// Method: any arguments, written by the other one, cut at every byte and followed by anything.
     #[test]
     fn what_another_writes_is_read(args in any_args(), after in prop::collection::vec(any::<u8>(), 0..8)) {
         let frame = OwnedFrame::Array(args.iter().cloned().map(OwnedFrame::BulkString).collect());
@@ -53,8 +54,8 @@ proptest! {
         prop_assert_eq!(ours(&bytes), Ok(Some((args, length))));
     }
 
-    /// Goal: of bytes that somebody bent, what we read the other one reads, too; and what it reads as it should be written,
-    /// we do.
+    /// Goal: of bytes that somebody bent, what we read the other one reads, too; and what it reads as it should
+    /// be written, we do.
     /// Method: a command with some bytes replaced, taken out or put in.
     #[test]
     fn bent_bytes_are_read_alike(
@@ -86,6 +87,7 @@ proptest! {
     }
 
     /// Goal: no bytes make it panic, or take more than they are.
+    /// Method: bytes of no form at all.
     #[test]
     fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         if let Ok(Some((args, used))) = ours(&bytes) {

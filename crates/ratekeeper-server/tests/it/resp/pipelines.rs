@@ -4,6 +4,7 @@ use super::{RULES, Stand, Value, command};
 use proptest::prelude::*;
 
 /// Goal: replies are in order, whatever stands between checks, and what follows sees what came before.
+/// Method: checks, an echo, faults and a reset in one piece.
 #[test]
 fn replies_are_in_order() {
     let stand = Stand::by(RULES);
@@ -31,6 +32,7 @@ fn replies_are_in_order() {
 }
 
 /// Goal: a pipeline of more than is decided together is answered as a whole.
+/// Method: 1 500 checks in one piece under a limit of 1 000.
 #[test]
 fn long_pipelines_are_answered() {
     let stand =
@@ -44,6 +46,7 @@ fn long_pipelines_are_answered() {
 }
 
 /// Goal: a change of rules holds for the next pipeline of a connection that has asked before.
+/// Method: one connection, and two changes of the rules between its commands.
 #[test]
 fn the_next_pipeline_meets_the_rules_that_are_live() {
     let stand = Stand::by("rules: [{id: a, key: user, limit: 1/minute}]");

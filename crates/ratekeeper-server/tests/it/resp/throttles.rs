@@ -46,6 +46,7 @@ fn cl_throttle_answers_as_redis_cell() {
 
 /// Goal: throttlecrab's reply has the answer the other way round, its limit is the burst as it was said, and the
 /// times are the other way round, too.
+/// Method: a burst of two, refused, asked for too much, and looked at; whole replies.
 #[test]
 fn throttle_answers_as_throttlecrab() {
     let stand = stand();
@@ -72,6 +73,7 @@ fn throttle_answers_as_throttlecrab() {
 
 /// Goal: the two do not count each other's, a key under other numbers is counted by itself, and a changed burst keeps
 /// what was used.
+/// Method: one key under both commands and three sets of numbers.
 #[test]
 fn numbers_are_part_of_the_name() {
     let stand = stand();
@@ -83,6 +85,7 @@ fn numbers_are_part_of_the_name() {
 }
 
 /// Goal: numbers that make no limit are told, and nothing overflows.
+/// Method: numbers on the wrong side of each bound, and the largest that there are.
 #[test]
 fn bad_numbers_are_told() {
     let stand = stand();

@@ -43,8 +43,9 @@ async fn descriptors_are_one_decision() {
     assert_eq!(left(&stand.ask(&user("b")).await), (OK, vec![(OK, 0)]));
 }
 
-/// Goal: hits are those of the descriptor, else those of the request, else one; none asks whether there is one left, and
-/// takes nothing; negative ones give back, at most what was used, and are always OK.
+/// Goal: hits are those of the descriptor, else those of the request, else one; none asks whether there is one
+/// left, and takes nothing; negative ones give back, at most what was used, and are always OK.
+/// Method: a limit of three; each kind of hits in turn, with what is left after it.
 #[tokio::test]
 async fn hits_are_taken_asked_for_and_given_back() {
     let stand = Stand::by(RULES).await;
@@ -74,6 +75,7 @@ async fn hits_are_taken_asked_for_and_given_back() {
 }
 
 /// Goal: a descriptor that only asks, and finds nothing left, refuses before the others have taken anything.
+/// Method: one that is spent, then one that is not, beside one that takes.
 #[tokio::test]
 async fn who_only_asks_refuses_for_all() {
     let stand = Stand::by(RULES).await;
@@ -88,8 +90,9 @@ async fn who_only_asks_refuses_for_all() {
     assert_eq!(left(&stand.ask(&both).await), (OK, vec![(OK, 3), (OK, 2)]));
 }
 
-/// Goal: a limit that comes with a descriptor takes the place of rules, for all entries together, in a domain that there
-/// is; none at all closes.
+/// Goal: a limit that comes with a descriptor takes the place of rules, for all entries together, in a domain
+/// that there is; none at all closes.
+/// Method: the same entries with a limit of two, other entries, none at all, and a domain that nobody knows.
 #[tokio::test]
 async fn limits_may_come_with_descriptors() {
     let stand = Stand::by(RULES).await;
@@ -118,6 +121,7 @@ async fn limits_may_come_with_descriptors() {
 }
 
 /// Goal: nobody waits: of a rule that shapes, only what has its turn now passes, and takes its place.
+/// Method: a queue at one a second, asked on both sides of the next turn.
 #[tokio::test]
 async fn only_what_has_its_turn_passes() {
     let stand = Stand::by(RULES).await;

@@ -9,6 +9,7 @@ use prost::Message;
 use std::io::Write;
 
 /// Goal: what is beyond a bound, or missing, is told with its place, without the value.
+/// Method: one request for each bound, and one at the bound; then what is left.
 #[tokio::test]
 async fn what_is_beyond_a_bound_is_told() {
     let stand = Stand::by(RULES).await;
@@ -51,6 +52,7 @@ async fn what_is_beyond_a_bound_is_told() {
 }
 
 /// Goal: ten thousand descriptors, values of a megabyte, and bytes that are no message are refused, whatever they are.
+/// Method: each on the same connection, which goes on.
 #[tokio::test]
 async fn huge_and_broken_messages_are_refused() {
     let stand = Stand::by(RULES).await;
@@ -89,6 +91,7 @@ async fn huge_and_broken_messages_are_refused() {
 }
 
 /// Goal: whoever speaks HTTP/1.1 there is told so, and harms nobody.
+/// Method: a request of HTTP/1.1 by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn http_1_is_told() {
     let stand = Stand::by(RULES).await;

@@ -23,8 +23,9 @@ fn about(service: &str) -> Vec<u8> {
     super::framed(&message)
 }
 
-/// Goal: it is asked by the name of the service, and by none; a name that there is not is told; a server that is about to
-/// stop says so.
+/// Goal: it is asked by the name of the service, and by none; a name that there is not is told; a server that
+/// is about to stop says so.
+/// Method: each name, and a server that is on its way to its end.
 #[tokio::test]
 async fn health_is_what_the_server_is() {
     let stand = Stand::by(RULES).await;
@@ -39,6 +40,7 @@ async fn health_is_what_the_server_is() {
 }
 
 /// Goal: who watches is told of the state, of a change, and of the end; the server does not wait for it.
+/// Method: one stream, while the server goes from phase to phase.
 #[tokio::test]
 async fn watchers_are_told_of_changes_and_of_the_end() {
     let stand = Stand::by(RULES).await;

@@ -42,6 +42,7 @@ async fn an_outage_is_a_decision() {
 }
 
 /// Goal: who only asks whether something is left is refused, too, by a rule that refuses without a store.
+/// Method: no hits, and a port on which nobody listens.
 #[tokio::test]
 async fn who_only_asks_is_refused_without_a_store() {
     let stand = Stand::by(&rules("redis://127.0.0.1:1/0", "deny")).await;

@@ -64,8 +64,9 @@ async fn an_answer_is_whole() {
     assert_eq!((kept.door, &kept.asked.key[..]), ("envoy", &["alice".to_owned()][..]));
 }
 
-/// Goal: a descriptor's status is that of its tightest limit, and statuses are in the order of descriptors, also of those
-/// that no rule is for.
+/// Goal: a descriptor's status is that of its tightest limit, and statuses are in the order of descriptors,
+/// also of those that no rule is for.
+/// Method: four descriptors, of which one meets nothing, one two rules, and one a rule that limits nothing.
 #[tokio::test]
 async fn statuses_are_complete_and_in_order() {
     let stand = Stand::by(RULES).await;
@@ -91,6 +92,7 @@ async fn statuses_are_complete_and_in_order() {
 }
 
 /// Goal: a period that no unit is has the nearest, by how many times it is that, with its own amount.
+/// Method: periods between two units, and every unit itself.
 #[tokio::test]
 async fn odd_periods_have_the_nearest_unit() {
     let rules = [("10s", MINUTE), ("5s", SECOND), ("30s", MINUTE), ("90m", HOUR), ("90s", MINUTE)];
@@ -112,6 +114,7 @@ async fn odd_periods_have_the_nearest_unit() {
 }
 
 /// Goal: `headers: none` leaves all fields out but those of a refusal.
+/// Method: one that passes and one that is refused; the names of all fields.
 #[tokio::test]
 async fn fields_can_be_left_out() {
     let stand = Stand::by("headers: none\nrules: [{id: a, domain: edge, limit: 1/hour}]").await;
@@ -122,6 +125,7 @@ async fn fields_can_be_left_out() {
 }
 
 /// Goal: closed rules refuse without a wait; rules in shadow refuse nothing, and are told of nowhere.
+/// Method: a closed path, and a rule in shadow beyond its limit.
 #[tokio::test]
 async fn closed_and_shadow_rules_are_told() {
     let stand = Stand::by(RULES).await;
