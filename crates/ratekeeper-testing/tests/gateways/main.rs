@@ -7,6 +7,7 @@
 mod client;
 mod files;
 mod process;
+mod rls;
 mod site;
 mod upstream;
 

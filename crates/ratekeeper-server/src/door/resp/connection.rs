@@ -31,6 +31,8 @@ pub(super) struct Connection {
     seen: u64,
     /// Rings while something comes, to see when nothing does any more: the time is not read for each command.
     alarm: Pin<Box<Sleep>>,
+    /// Whether the alarm, and who stops the server, know whom to wake.
+    is_armed: bool,
 }
 
 /// What has come, and was not understood yet.
@@ -56,8 +58,8 @@ impl Connection {
         let now = Instant::now();
         let (alarm, session) = (Box::pin(sleep_until(now + bounds.rest)), Session::new(resp));
         let (input, output) = (Input::default(), Vec::new());
-        let (reads, seen) = (0, 0);
-        Connection { socket, bounds, input, output, session, born: now, reads, seen, alarm }
+        let (born, reads, seen, is_armed) = (now, 0, 0, false);
+        Connection { socket, bounds, input, output, session, born, reads, seen, alarm, is_armed }
     }
 
     /// Serves it until its client, a bound or `stopped` ends it.
@@ -66,7 +68,15 @@ impl Connection {
         let mut stop = std::pin::pin!(stop);
         loop {
             self.input.make_room();
-            match poll_fn(|context| self.poll_more(context, stop.as_mut())).await {
+            // What wakes beside the socket was told whom to wake; it is looked at when something has woken, and the
+            // socket has nothing.
+            let mut is_woken = !self.is_armed;
+            match poll_fn(|context| {
+                let looks = std::mem::replace(&mut is_woken, true);
+                self.poll_more(context, stop.as_mut(), looks)
+            })
+            .await
+            {
                 Read::Some => {}
                 Read::Over => return,
                 Read::Quiet => {
@@ -76,6 +86,7 @@ impl Connection {
                     }
                     self.output = Vec::new();
                     self.session.rest();
+                    self.is_armed = false;
                     let readable = timeout_at(self.ends(), self.socket.tcp().readable());
                     tokio::select! {
                         ready = readable => match ready {
@@ -106,6 +117,7 @@ impl Connection {
         &mut self,
         context: &mut Context<'_>,
         stop: Pin<&mut impl Future<Output = ()>>,
+        looks: bool,
     ) -> Poll<Read> {
         let mut into = ReadBuf::new(&mut self.input.bytes[self.input.end..]);
         if let Poll::Ready(read) = Pin::new(&mut self.socket).poll_read(context, &mut into) {
@@ -116,6 +128,10 @@ impl Connection {
             let over = read.is_err() || count == 0 || late;
             return Poll::Ready(if over { Read::Over } else { Read::Some });
         }
+        if !looks {
+            return Poll::Pending;
+        }
+        self.is_armed = true;
         if stop.poll(context).is_ready() {
             return Poll::Ready(Read::Over);
         }
