@@ -118,7 +118,12 @@ impl Listeners {
         let doors = [(Which::Grpc, &self.grpc), (Which::Resp, &self.resp)];
         let doors = doors.into_iter().filter_map(|(which, own)| Some((which, own.as_ref()?)));
         let doors = doors.flat_map(|(which, own)| doors::warnings(config, which, own));
-        gateway.chain(doors).collect()
+        let unserved = config.file.rules.rules.iter().find(|rule| rule.domain.is_some());
+        let unserved = unserved.filter(|_| self.grpc.is_none()).map(|rule| {
+            let text = "has a `domain`, so it serves Envoy alone, and `listen.grpc` is not set";
+            format!("rule `{}` {text}", rule.id)
+        });
+        gateway.chain(doors).chain(unserved).collect()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::reload::{self, Opening, Rulebook};
 use crate::serve::Bounds;
 use crate::{demo, door};
 use ratekeeper::Limiter;
+use ratekeeper::diagnosis::Diagnosis;
 use ratekeeper::limiter::Builder;
 use ratekeeper::rule::RuleSet;
 use ratekeeper::rule::file::{AccessLog, Gateway};
@@ -198,7 +199,11 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
         skipped.iter().for_each(|rule| warn(format!("rule `{rule}`: {text}")));
     }
     // Callers of the check API say by themselves who the user is.
-    limiter.doubts(true, &mut |doubt| warn(doubt.to_string()));
+    let only_envoy = listeners.grpc.is_some() && !limiter.rules().is_empty();
+    limiter.doubts(true, &mut |doubt| match doubt {
+        Diagnosis::NoRules if only_envoy => {}
+        doubt => warn(doubt.to_string()),
+    });
     if cfg!(not(feature = "otel")) && std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some() {
         let text =
             "`OTEL_EXPORTER_OTLP_ENDPOINT` is set, and this program was built without traces";

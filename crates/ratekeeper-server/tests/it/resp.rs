@@ -178,7 +178,7 @@ fn value(rest: &mut &[u8]) -> Option<Value> {
             let each = if kind == b'%' { 2 * count() } else { count() };
             Value::List((0..each).map(|_| value(&mut tail)).collect::<Option<_>>()?)
         }
-        other => panic!("a reply begins with {:?}", char::from(other)),
+        other => Value::Error(format!("a reply begins with {:?}", char::from(other))),
     };
     *rest = tail;
     Some(found)

@@ -67,6 +67,11 @@ impl RuleResult {
         Arc::ptr_eq(&self.label, label) && self.shadow == shadow
     }
 
+    /// Whether both are of the same rule, in shadow or not.
+    pub(crate) fn is_like(&self, other: &RuleResult) -> bool {
+        self.is_of(&other.label, other.shadow)
+    }
+
     /// The same with another answer of each limit.
     pub(crate) fn changed(
         &self,

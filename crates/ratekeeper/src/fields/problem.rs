@@ -22,12 +22,18 @@ const BLANK: &str = "about:blank";
 impl Refusal<'_> {
     /// The body that says why; `instance` is the name of the decision.
     pub fn problem(&self, instance: Option<&str>) -> String {
+        self.problem_of(self.status(), instance)
+    }
+
+    /// The same for an answer whose status somebody else chooses, such as 429.
+    pub fn problem_of(&self, status: u16, instance: Option<&str>) -> String {
         let (kind, title) = match self.why {
             Why::Quota | Why::Never => (QUOTA_EXCEEDED, "Quota Exceeded"),
             Why::Outage => (REDUCED_CAPACITY, "Temporary Reduced Capacity"),
+            Why::Closed if status == 429 => (BLANK, "Too Many Requests"),
             Why::Closed => (BLANK, "Forbidden"),
         };
-        let mut body = problem(kind, title, self.status(), &self.detail());
+        let mut body = problem(kind, title, status, &self.detail());
         if self.why != Why::Closed {
             body.push_str(r#","violated-policies":["#);
             for (nth, name) in self.violated().into_iter().enumerate() {

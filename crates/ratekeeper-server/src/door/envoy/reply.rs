@@ -18,6 +18,9 @@ use ratekeeper::limiter::Described;
 use ratekeeper::{Decision, Limit};
 use std::time::Duration;
 
+/// What Envoy answers a refusal with, unless its `rate_limited_status` says otherwise.
+const STATUS: u16 = 429;
+
 /// Every unit that a limit can have, with its seconds.
 const UNITS: [(Unit, u64); 7] = [
     (Unit::Second, 1),
@@ -48,7 +51,7 @@ pub(super) fn of(described: &Described, id: Option<&str>, now: u64) -> Response<
         add("content-type", PROBLEM_TYPE);
         add("cache-control", "no-store");
         id.into_iter().for_each(|id| add(Field::Decision.name(), id));
-        part(&mut message, BODY, refusal.problem(id).as_bytes());
+        part(&mut message, BODY, refusal.problem_of(STATUS, id).as_bytes());
     }
     metadata(described, id, &mut message);
     unary::answer(message)

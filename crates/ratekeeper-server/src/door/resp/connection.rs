@@ -150,12 +150,15 @@ impl Connection {
         loop {
             let (on, more) = self.session.answer(&mut self.input, &mut self.output).await;
             if !self.output.is_empty() {
-                let written = timeout(self.bounds.write, self.socket.write_all(&self.output)).await;
+                let (socket, output) = (&mut self.socket, &self.output);
+                let written = async {
+                    socket.write_all(output).await?;
+                    // Over TLS what was written may still be here.
+                    socket.flush().await
+                };
+                let written = timeout(self.bounds.write, written).await;
                 self.output.clear();
                 if !matches!(written, Ok(Ok(()))) {
-                    return false;
-                }
-                if matches!(self.socket, Socket::Tls(_)) && self.socket.flush().await.is_err() {
                     return false;
                 }
             }

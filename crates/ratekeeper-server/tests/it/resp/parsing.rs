@@ -6,8 +6,11 @@ use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::encode::encode;
 use redis_protocol::resp2::types::OwnedFrame;
 
+/// A command, and how many bytes it takes.
+type Read = (Vec<Vec<u8>>, usize);
+
 /// What the other one reads: a command and its length, if it is one that we take.
-fn oracle(bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
+fn oracle(bytes: &[u8]) -> Option<Read> {
     let (OwnedFrame::Array(items), used) = decode(bytes).ok()?? else { return None };
     let args = items.into_iter().map(|item| match item {
         OwnedFrame::BulkString(bytes) if bytes.len() <= BULK_MAX => Some(bytes),
@@ -17,7 +20,7 @@ fn oracle(bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
     (args.len() <= ARGS_MAX).then_some((args, used))
 }
 
-fn ours(bytes: &[u8]) -> Result<Option<(Vec<Vec<u8>>, usize)>, Fault> {
+fn ours(bytes: &[u8]) -> Result<Option<Read>, Fault> {
     let mut command = Command::default();
     let used = parse(bytes, Bounds::FULL, &mut command)?;
     Ok(used.map(|used| (command.iter().map(|arg| arg.to_vec()).collect(), used)))

@@ -86,6 +86,10 @@ async fn who_only_asks_refuses_for_all() {
         about("edge", vec![descriptor(&[("user", "spent")]), descriptor(&[("user", "fresh")])]);
     both.descriptors[0].hits_addend = Some(UInt64Value { value: 0 });
     assert_eq!(left(&stand.ask(&both).await), (OVER_LIMIT, vec![(OVER_LIMIT, 0), (OK, 3)]));
+    let metrics = stand.app.observe.metrics(&stand.app.limiter, 0).await.expect("metrics");
+    let labels = r#"rule="users",outcome="refused",source="store",door="envoy""#;
+    let counted = format!("ratekeeper_decisions_total{{{labels}}} 1");
+    assert!(metrics.contains(&counted), "it is a refusal, and counted");
     both.descriptors[0].entries[0].value = "idle".into();
     assert_eq!(left(&stand.ask(&both).await), (OK, vec![(OK, 3), (OK, 2)]));
 }
@@ -130,6 +134,8 @@ async fn only_what_has_its_turn_passes() {
         stand.ask(&request).await.overall_code
     };
     assert_eq!((ask().await, ask().await), (OK, OVER_LIMIT));
+    let looks = hits(about("edge", vec![descriptor(&[("queue", "x")])]), 0, false);
+    assert_eq!(stand.ask(&looks).await.overall_code, OVER_LIMIT, "its turn is not now");
     stand.clock.advance(Duration::from_micros(999_999));
     assert_eq!(ask().await, OVER_LIMIT);
     stand.clock.advance(Duration::from_micros(1));

@@ -17,10 +17,10 @@ fn rules(store: &str, policy: &str) -> String {
 }
 
 fn source(told: &RateLimitResponse) -> String {
-    match told.dynamic_metadata.as_ref().and_then(|own| own.fields.get("source")?.kind.clone()) {
-        Some(Kind::StringValue(text)) => text,
-        other => panic!("{other:?}"),
-    }
+    let kind =
+        told.dynamic_metadata.as_ref().and_then(|own| own.fields.get("source")?.kind.clone());
+    let text = if let Some(Kind::StringValue(text)) = kind { Some(text) } else { None };
+    text.expect("a source")
 }
 
 /// Goal: without a store each rule does what it was told, and that is no error.

@@ -26,7 +26,7 @@ fn metadata(response: &RateLimitResponse, name: &str) -> Option<Kind> {
 /// Code, limit, unit, what is left, and seconds until all is there again.
 fn figures(status: &DescriptorStatus) -> (i32, u32, i32, u32, i64) {
     let limit = status.current_limit.clone().unwrap_or_default();
-    let reset = status.duration_until_reset.clone().unwrap_or_default();
+    let reset = status.duration_until_reset.unwrap_or_default();
     assert_eq!(reset.nanos, 0, "Envoy drops what is less than a second");
     (status.code, limit.requests_per_unit, limit.unit, status.limit_remaining, reset.seconds)
 }
@@ -132,9 +132,30 @@ async fn closed_and_shadow_rules_are_told() {
     let told = stand.ask(&about("edge", vec![descriptor(&[("path", "/internal")])])).await;
     assert_eq!((told.overall_code, told.statuses[0].code), (OVER_LIMIT, OVER_LIMIT));
     assert_eq!(field(&told, "retry-after"), None);
+    let body: serde_json::Value = serde_json::from_slice(&told.raw_body).expect("a problem");
+    assert_eq!((&body["status"], &body["title"]), (&429.into(), &"Too Many Requests".into()));
     for _ in 0..3 {
         let told = stand.ask(&about("edge", vec![descriptor(&[("shadow", "x")])])).await;
         assert_eq!((told.overall_code, figures(&told.statuses[0])), (OK, (OK, 0, 0, 0, 0)));
         assert!(told.response_headers_to_add.is_empty());
     }
+}
+
+/// Goal: a rule that several descriptors meet is told of once in header fields, by its tightest answer.
+/// Method: two users under one rule, one of whom has less left; then one that is refused.
+#[tokio::test]
+async fn a_rule_is_named_once() {
+    let stand = Stand::by(RULES).await;
+    stand.ask(&user("b")).await;
+    let both = about("edge", vec![descriptor(&[("user", "a")]), descriptor(&[("user", "b")])]);
+    let told = stand.ask(&both).await;
+    assert_eq!(field(&told, "ratelimit-policy"), Some(r#""users";q=3;w=3600"#));
+    assert_eq!(field(&told, "x-ratelimit-remaining"), Some("1"));
+    stand.ask(&both).await;
+    let told = stand.ask(&both).await;
+    let left: Vec<(i32, u32)> =
+        told.statuses.iter().map(|own| (own.code, own.limit_remaining)).collect();
+    assert_eq!((told.overall_code, left), (OVER_LIMIT, vec![(OK, 1), (OVER_LIMIT, 0)]));
+    let body: serde_json::Value = serde_json::from_slice(&told.raw_body).expect("a problem");
+    assert_eq!(body["violated-policies"], serde_json::json!(["users"]));
 }

@@ -23,7 +23,8 @@ const RULES: &str = "listen: {api: '127.0.0.1:0', grpc: '127.0.0.1:0', resp: '12
 fn listener(program: &Program, word: &str) -> SocketAddr {
     let found = program.banner.iter().find_map(|line| line.strip_prefix(word));
     let address = found.and_then(|rest| rest.trim().split("://").nth(1)?.parse().ok());
-    address.unwrap_or_else(|| panic!("no {word} in {:?}", program.banner))
+    assert!(address.is_some(), "no {word} in {:?}", program.banner);
+    address.expect("this was looked at")
 }
 
 async fn connect(

@@ -105,13 +105,29 @@ impl PreparedDescriptors {
             takes.only_look();
         }
         takes.ask(&asks, &mut parts).await;
-        let results = taking.iter().flat_map(|number| parts[*number].iter().cloned()).collect();
-        let decisions = Decisions::new(results, sheet.version);
+        let decisions = together(taking.iter().flat_map(|number| &parts[*number][..]), sheet);
         for (number, selected) in giving {
             parts[number] = asks.limiter.give_back(selected).await;
         }
         Described { decisions, forms: sheet.forms, parts }
     }
+}
+
+/// The decision on all that takes something. Of a rule that several descriptors meet, the tightest answer speaks for all.
+fn together<'r>(results: impl Iterator<Item = &'r RuleResult>, sheet: Sheet) -> Decisions {
+    let mut all: Vec<RuleResult> = Vec::new();
+    for own in results {
+        match all.iter_mut().find(|known| own.is_like(known)) {
+            Some(known) => {
+                let both = [&**known, &**own];
+                if Decision::decisive(both.into_iter()).is_some_and(|(nth, _)| nth == 1) {
+                    *known = own.clone();
+                }
+            }
+            None => all.push(own.clone()),
+        }
+    }
+    Decisions::new(all.into(), sheet.version)
 }
 
 /// Who is asked, and how long it may take.
@@ -154,22 +170,29 @@ impl Several {
 
     /// Asks whether there is something left for those that take nothing; whether there is.
     async fn ask_whether(self, asks: &Asking<'_>, parts: &mut [Few<RuleResult>]) -> bool {
-        let denies = |asked: &Asked| asked.rule.manner.on_store_failure == OnStoreFailure::Deny;
-        let denying: Vec<Arc<Label>> = self
-            .selected
-            .enforced
-            .iter()
-            .filter(|own| denies(own))
-            .map(|own| Arc::clone(&own.rule.label))
-            .collect();
+        let asked = self.selected.enforced.clone();
         self.ask(asks, parts).await;
+        let mut asked = asked.iter();
+        let mut passes = true;
         for part in &mut *parts {
-            let judged = part
-                .iter()
-                .map(|own| own.judged(denying.iter().any(|label| own.is_of(label, false))));
+            let judged = part.iter().map(|own| {
+                // They come in the order in which they were asked.
+                let asked = asked.find(|asked| own.is_of(&asked.rule.label, false));
+                let Some(Asked { rule, who, .. }) = asked.filter(|_| !own.is_shadow()) else {
+                    passes &= own.is_allowed() || own.is_shadow();
+                    return own.clone();
+                };
+                let judged = own.judged(rule.manner.on_store_failure == OnStoreFailure::Deny);
+                if judged.is_refused() {
+                    // Looks are told to nobody, but this is a refusal.
+                    asks.limiter.observe(rule, who.local, &judged, 1);
+                    passes = false;
+                }
+                judged
+            });
             *part = judged.collect();
         }
-        parts.iter().flat_map(|part| part.iter()).all(|own| own.is_allowed() || own.is_shadow())
+        passes
     }
 
     /// Asks, and gives each descriptor what is its own.
@@ -208,19 +231,22 @@ impl Inner {
 impl RuleResult {
     /// What a rule that was only looked at says to who asks whether there is something left.
     fn judged(&self, denies: bool) -> RuleResult {
-        if self.is_shadow() {
-            return self.clone();
-        }
-        self.changed(|policy, own| match own.source() {
-            Source::FailedOpen if denies => Decision::away(),
-            Source::FailedOpen | Source::FailedClosed => *own,
-            _ if own.is_allowed() && own.remaining() == 0 => {
-                let seconds = policy.and_then(|policy| policy.more_seconds(own)).unwrap_or(1);
-                let mut refused = *own;
-                refused.verdict.retry_after = Retry::after(seconds.max(1).saturating_mul(SECOND));
-                refused
-            }
-            _ => *own,
+        self.changed(|policy, own| {
+            let turn = own.delay().map_or(0, |delay| delay.as_micros() as u64);
+            let wait = match own.source() {
+                Source::FailedOpen if denies => return Decision::away(),
+                Source::FailedOpen | Source::FailedClosed => return *own,
+                // Nobody waits for a turn.
+                _ if own.is_allowed() && turn > 0 => turn,
+                _ if own.is_allowed() && own.remaining() == 0 => {
+                    let seconds = policy.and_then(|policy| policy.more_seconds(own)).unwrap_or(1);
+                    seconds.max(1).saturating_mul(SECOND)
+                }
+                _ => return *own,
+            };
+            let mut refused = *own;
+            refused.verdict.retry_after = Retry::after(wait);
+            refused
         })
     }
 }

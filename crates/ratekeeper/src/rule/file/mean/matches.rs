@@ -163,9 +163,7 @@ impl Reader<'_> {
                 "headers" => self.header(name.at, field, text),
                 _ => self.text(name, field).map(Arc::from),
             };
-            let any = value.is_null()
-                || matches!(value.text(), Some(""))
-                || (field == "headers" && value.text() == Some("*"));
+            let any = value.is_null() || matches!(value.text(), Some("" | "*"));
             let value = if any {
                 Some(None)
             } else {
