@@ -65,6 +65,11 @@ impl<'a> Charge<'a> {
         self.meter.hold()
     }
 
+    /// Whether newcomers to a full store may share a bucket: neither permits nor limits of the caller's own are shared.
+    fn is_shareable(&self) -> bool {
+        self.hold().is_none() && !self.meter.given
+    }
+
     /// A look at the same bucket, which charges nothing.
     pub(crate) fn peek(&self) -> Charge<'a> {
         self.for_units(0)
@@ -194,6 +199,9 @@ pub(crate) struct Meter {
     name: u128,
     /// Under which rates what is used now may still be kept, the latest first.
     former: Vec<Former>,
+    /// Whether it came with the question: there may be any number of such, so they have no bucket that newcomers to a
+    /// full store share.
+    given: bool,
 }
 
 #[derive(Debug)]
@@ -207,6 +215,11 @@ enum Kind {
 }
 
 impl Meter {
+    /// The same of a rule that came with the question.
+    pub(crate) fn given(self) -> Meter {
+        Meter { given: true, ..self }
+    }
+
     /// `None` for what is unlimited; and beyond the bounds that every [`Limit`](crate::Limit) keeps.
     pub(crate) fn new(shape: Shape, salt: u64, name: u128) -> Option<Meter> {
         match shape {
@@ -214,7 +227,15 @@ impl Meter {
             Shape::Rate(rate) => Meter::rate(rate, salt, name),
             Shape::Concurrent(Concurrent { amount, hold }) => {
                 let kind = Kind::Concurrency(Concurrency::new(amount)?);
-                Some(Meter { kind, shown: amount.get(), salt, hold, name, former: Vec::new() })
+                Some(Meter {
+                    kind,
+                    shown: amount.get(),
+                    salt,
+                    hold,
+                    name,
+                    former: Vec::new(),
+                    given: false,
+                })
             }
         }
     }
@@ -235,7 +256,15 @@ impl Meter {
                 }
             }
         };
-        Some(Meter { kind, shown: burst.get(), salt, hold: 0, name, former: Vec::new() })
+        Some(Meter {
+            kind,
+            shown: burst.get(),
+            salt,
+            hold: 0,
+            name,
+            former: Vec::new(),
+            given: false,
+        })
     }
 
     /// The pace at which this meter lets pass what it admits, if it shapes.

@@ -181,8 +181,9 @@ pub(crate) async fn forget(limiter: &Limiter, rule: &str, key: &[&str]) -> Resul
     let (.., rule, left) = reset.map_err(|problem| problem.detail().to_owned())?;
     let hash = limiter.rule_for(rule.name(), key, None).map(|(rule, key)| rule.hash_of(&key));
     let hash = hash.map(|hash| format!("{hash:016x}")).unwrap_or_default();
-    tracing::info!(rule = rule.name(), key = hash, door = "resp", "a key was reset");
-    Ok(!left.is_without_figures())
+    let done = !left.is_without_figures();
+    tracing::info!(rule = rule.name(), key = hash, door = "resp", done, "reset of a key");
+    Ok(done)
 }
 
 async fn reset_all(limiter: &Limiter, asked: &Asked) -> Result<(Meant, Rule, Decision), Problem> {

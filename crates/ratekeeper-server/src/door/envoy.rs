@@ -26,10 +26,11 @@ use hyper::body::Incoming;
 use prost::Message;
 use proto::RateLimitRequest;
 use ratekeeper::Rejected;
-use ratekeeper::limiter::{Described, PreparedDescriptors};
+use ratekeeper::decision::RuleResult;
+use ratekeeper::limiter::Described;
 use std::pin::Pin;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tonic::Status;
 use tonic::codegen::Service as _;
 use tonic_health::pb::health_server::HealthServer;
@@ -99,7 +100,7 @@ async fn should_rate_limit(
     request: Request<Incoming>,
     most: Duration,
 ) -> Result<Response<Reply>, Status> {
-    let time = time::left(request.headers());
+    let (time, begun) = (time::left(request.headers()), Instant::now());
     let message = timeout(most, unary::read(request))
         .await
         .unwrap_or_else(|_| Err(Status::deadline_exceeded("the message did not come in time")))?;
@@ -112,20 +113,15 @@ async fn should_rate_limit(
     let described = match through_now(Door::Envoy, || prepared.try_now()) {
         Ok(described) => described,
         // In a box, so that most calls do not carry its size along.
-        Err(prepared) => Box::pin(later(prepared, time)).await,
+        Err(prepared) => {
+            let left = time.saturating_sub(begun.elapsed());
+            Box::pin(through(Door::Envoy, prepared.check_within(left))).await
+        }
     };
     let now = app.limiter.now();
     let about = || who(app, &asked, &described);
     let id = app.refusals.note(now, Door::Envoy.name(), described.decisions(), about);
     Ok(reply::of(&described, id.as_deref(), now))
-}
-
-/// Decides what takes a while, or several steps.
-async fn later(prepared: PreparedDescriptors, time: Option<Duration>) -> Described {
-    match time {
-        None => through(Door::Envoy, prepared.check()).await,
-        Some(time) => through(Door::Envoy, prepared.check_within(time)).await,
-    }
 }
 
 /// A rule counts by what Envoy does not tell.
@@ -135,11 +131,12 @@ fn unknown(rejected: &Rejected) -> Status {
 
 /// Who was refused: the key under the rule that refused, of the first descriptor that it refused.
 fn who(app: &App, asked: &Asked<'_>, described: &Described) -> decisions::Asked {
+    let rule = described.decisions().rule();
+    let is_own = |result: &RuleResult| rule == Some(result.rule()) && result.is_refused();
     let refused = described
         .parts()
-        .position(|part| part.iter().any(|result| result.is_refused() && !result.is_shadow()));
+        .position(|part| part.iter().any(|result| is_own(result) && !result.is_shadow()));
     let request = refused.map(|number| asked.request(number));
-    let rule = described.decisions().rule();
     let key = request.zip(rule).and_then(|(request, rule)| app.limiter.key_of(rule, &request));
     decisions::Asked { key: key.unwrap_or_default(), ..decisions::Asked::default() }
 }

@@ -11,7 +11,7 @@ use super::rules::Row;
 use part::{Entry, Part};
 use ratekeeper::rule::KeyPart;
 use serde::Serialize;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use text::Text;
 
@@ -56,12 +56,12 @@ pub(crate) struct Frequent {
 struct List {
     parts: [Mutex<Part>; PARTS],
     /// How many entries like a key have a text that is to be kept, and is not there; by some bits of its hash.
-    wanted: [AtomicU8; WANTED],
+    wanted: [AtomicU16; WANTED],
 }
 
 impl Default for List {
     fn default() -> List {
-        List { parts: Default::default(), wanted: [const { AtomicU8::new(0) }; WANTED] }
+        List { parts: Default::default(), wanted: [const { AtomicU16::new(0) }; WANTED] }
     }
 }
 
@@ -119,7 +119,7 @@ impl List {
     }
 
     /// How many entries like this one have no text.
-    fn wanted(&self, who: u64) -> &AtomicU8 {
+    fn wanted(&self, who: u64) -> &AtomicU16 {
         &self.wanted[(who >> 32) as usize % WANTED]
     }
 

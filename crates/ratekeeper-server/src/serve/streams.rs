@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -67,17 +67,18 @@ impl Streams {
             bell.wakes(context.waker());
             loop {
                 let mut context = Context::from_waker(&waker);
-                if let Poll::Ready(over) = connection.as_mut().poll(&mut context) {
-                    return Poll::Ready(over);
-                }
+                let over = connection.as_mut().poll(&mut context);
                 let new = take(&mut *lock(new));
-                if new.is_empty() {
-                    return Poll::Pending;
+                if over.is_ready() || new.is_empty() {
+                    // Whoever asked and has gone is decided all the same.
+                    new.into_iter().for_each(ask);
+                    return over;
                 }
                 // Whatever answers do to the connection is seen by the look at it that follows.
                 bell.is_muted.store(true, Ordering::SeqCst);
                 new.into_iter().for_each(ask);
                 bell.is_muted.store(false, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
             }
         })
         .await

@@ -69,7 +69,7 @@ impl RuleResult {
 
     /// Whether both are of the same rule, in shadow or not.
     pub(crate) fn is_like(&self, other: &RuleResult) -> bool {
-        self.is_of(&other.label, other.shadow)
+        self.label.id == other.label.id && self.shadow == other.shadow
     }
 
     /// The same with another answer of each limit.

@@ -124,7 +124,7 @@ impl Inner {
         }
         match selected.closed || self.decides_at_once(&selected, way) {
             true => Begun::Done(self.admit_now(selected, sheet, way)),
-            false => Begun::Later(Later { limiter: Arc::clone(self), selected, sheet, way }),
+            false => Begun::Later(Later::new(self, selected, sheet, way)),
         }
     }
 

@@ -21,7 +21,8 @@ use std::sync::Arc;
 #[must_use = "questions are decided when the batch is checked"]
 pub struct Batch {
     limiter: Arc<Inner>,
-    release: Arc<Release>,
+    /// The rules that decide, from the first question on.
+    release: Option<Arc<Release>>,
     /// Rules that take one look at one bucket, as often as another came between.
     rules: Vec<Arc<Compiled>>,
     asked: Vec<One>,
@@ -60,7 +61,7 @@ impl Limiter {
     pub fn batch(&self) -> Batch {
         Batch {
             limiter: Arc::clone(&self.0),
-            release: self.0.rules.load_full(),
+            release: None,
             rules: Vec::new(),
             asked: Vec::new(),
             others: Vec::new(),
@@ -82,24 +83,26 @@ impl Batch {
         self.asked.is_empty()
     }
 
-    /// Forgets them. What is asked from now on is decided by the rules that are there now.
+    /// Forgets them, and their rules: the next question is decided by those that are live then.
     pub fn clear(&mut self) {
         self.asked.clear();
         self.others.clear();
         self.decisions.clear();
         self.answers.clear();
         self.rules.clear();
-        self.last = None;
-        let live = self.limiter.rules.load();
-        if !Arc::ptr_eq(&live, &self.release) {
-            self.release = Arc::clone(&live);
-        }
+        (self.last, self.release) = (None, None);
+    }
+
+    /// The rules that decide.
+    fn release(&mut self) -> Arc<Release> {
+        Arc::clone(self.release.get_or_insert_with(|| self.limiter.rules.load_full()))
     }
 
     /// How many values name a key under a rule.
     pub fn key_parts(&mut self, rule: &str) -> Result<usize, UnknownRule> {
-        let (number, _) = self.find(rule)?;
-        Ok(self.release.entries[number as usize].spec.key.parts.len())
+        let release = self.release();
+        let (number, _) = self.find(&release, rule)?;
+        Ok(release.entries[number as usize].spec.key.parts.len())
     }
 
     /// Asks a rule for a key that somebody wrote, as [`Limiter::prepare_rule`] does.
@@ -110,14 +113,15 @@ impl Batch {
         tier: Option<&str>,
         cost: u64,
     ) -> Result<(), AskError> {
-        let (number, alike) = self.find(rule).map_err(AskError::Unknown)?;
-        let entry = &self.release.entries[number as usize];
-        let who = if alike { self.limiter.met(&self.release, entry, key) } else { None };
+        let release = self.release();
+        let (number, alike) = self.find(&release, rule).map_err(AskError::Unknown)?;
+        let entry = &release.entries[number as usize];
+        let who = if alike { self.limiter.met(&release, entry, key) } else { None };
         match who {
             Some(who) => self.asked.push(One { rule: self.rules.len() as u32 - 1, who, cost }),
             None => {
-                let (limiter, release) = (&self.limiter, &self.release);
-                self.add_other(Prepared::of_rule(limiter, release, rule, (key, tier), cost)?);
+                let asked = (key, tier);
+                self.add_other(Prepared::of_rule(&self.limiter, &release, rule, asked, cost)?);
             }
         }
         Ok(())
@@ -129,7 +133,8 @@ impl Batch {
         if !rule.rule.is_simple() {
             let enforced = Few::One(Asked { rule: Arc::clone(&rule.rule), who, cost });
             let selected = Selected { enforced, looks: cost == 0, ..Selected::default() };
-            return self.add_other(Prepared::new(&self.limiter, selected, &self.release));
+            let release = self.release();
+            return self.add_other(Prepared::new(&self.limiter, selected, &release));
         }
         if !self.rules.last().is_some_and(|last| Arc::ptr_eq(last, &rule.rule)) {
             self.rules.push(Arc::clone(&rule.rule));
@@ -145,17 +150,17 @@ impl Batch {
     }
 
     /// The number of a rule, and whether it is alike for all keys; its limits are the last of `rules` then.
-    fn find(&mut self, name: &str) -> Result<(u32, bool), UnknownRule> {
+    fn find(&mut self, release: &Release, name: &str) -> Result<(u32, bool), UnknownRule> {
         if let Some((number, alike)) = self.last
-            && *self.release.entries[number as usize].spec.id == *name
+            && *release.entries[number as usize].spec.id == *name
         {
             return Ok((number, alike));
         }
-        let Some(number) = self.release.number(name) else {
-            let names = self.release.entries.iter().map(|entry| &*entry.spec.id);
+        let Some(number) = release.number(name) else {
+            let names = release.entries.iter().map(|entry| &*entry.spec.id);
             return Err(UnknownRule::new(name, names));
         };
-        let alike = self.limiter.alike(&self.release.entries[number as usize]);
+        let alike = self.limiter.alike(&release.entries[number as usize]);
         let found = (number, alike.is_some());
         self.rules.extend(alike.map(Arc::clone));
         self.last = Some(found);
@@ -203,7 +208,8 @@ impl BatchAnswers<'_> {
         match rules.get(asked.get(number)?.rule as usize) {
             Some(rule) => {
                 let result = RuleResult::new(&rule.label, &[*decisions.get(number)?]);
-                Some(Decisions::new(Few::One(result), release.version))
+                let version = release.as_ref().map_or(rule.manner.version, |own| own.version);
+                Some(Decisions::new(Few::One(result), version))
             }
             None => answers.iter().find(|(own, _)| *own == number).map(|(_, all)| all.clone()),
         }

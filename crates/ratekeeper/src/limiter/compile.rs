@@ -76,7 +76,10 @@ pub(super) fn compile(
     let rates = some.then(|| Arc::new(compile(secret, name, &rates, manner)));
     let meters = match manner.given {
         // No rule has a space in its name.
-        true => meters(secret, &format!("{name} given"), limits),
+        true => {
+            let own = meters(secret, &format!("{name} given"), limits);
+            own.into_iter().map(Meter::given).collect()
+        }
         false => meters(secret, name, limits),
     };
     let plain = meters.iter().all(|meter| meter.pace().is_none() && meter.hold().is_none());

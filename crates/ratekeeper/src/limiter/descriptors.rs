@@ -1,9 +1,8 @@
 //! Requests that a proxy describes by descriptors, each of which meets rules by itself: the way in which Envoy
 //! asks.
 //!
-//! Invariants: all descriptors of a request that take something are one decision, by one release: all are
-//! charged, or none is. Nobody waits: what would have its turn later is refused. What is given back is no part
-//! of the decision, and refuses nothing.
+//! Invariants: all descriptors of a request are one decision, by one release: all are charged, or none is, and what is
+//! given back is given back if the request passes. Nobody waits: what would have its turn later is refused.
 
 mod decided;
 
@@ -11,18 +10,19 @@ pub use decided::Described;
 
 use super::compile::{Manner, compile};
 use super::release::Release;
-use super::select::{Selected, Slot, View};
+use super::select::{Selected, Slot, View, is_shadow};
 use super::{Asked, Inner, Limiter};
 use crate::decision::Label;
 use crate::limit::Limit;
 use crate::request::{Rejected, Request};
+use crate::rule::Rollout;
 use crate::rule::key::{KeyBytes, parts_of};
 use crate::rule::kind::{ANYONE, KeyKind};
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of limits that come with a descriptor.
-const OVERRIDE: &str = "override";
+/// The name of limits that come with a descriptor. No rule has a space in its name.
+const OVERRIDE: &str = "envoy limit";
 
 /// What a proxy says of a request.
 #[derive(Clone, Copy, Debug)]
@@ -114,10 +114,11 @@ impl Limiter {
 }
 
 impl Hits {
-    /// What is charged. Rules take part in what is given back as if it were taken.
+    /// What is charged, or given back; who only asks, asks for one.
     fn cost(self) -> u64 {
         match self {
-            Hits::Take(units) | Hits::GiveBack(units) => units,
+            Hits::Take(units) => units.max(1),
+            Hits::GiveBack(units) => units,
         }
     }
 }
@@ -125,13 +126,17 @@ impl Hits {
 impl Inner {
     /// What is charged under a limit that came with a descriptor: all its entries say who it is for.
     fn select_own(&self, domain: &str, own: &Descriptor<'_>, limit: OwnLimit) -> Selected {
-        let mut selected = Selected { looks: own.hits.cost() == 0, ..Selected::default() };
+        let mut selected = Selected::default();
+        let rollout = self.switched(OVERRIDE).unwrap_or(Rollout::Percent(100));
+        if rollout == Rollout::Off {
+            return selected;
+        }
         let limit = match limit {
             OwnLimit::Limit(limit) => limit,
             OwnLimit::Closed => {
                 let name: Arc<str> = OVERRIDE.into();
                 let label = Label { id: Arc::clone(&name), name, policies: [].into() };
-                selected.shut(Arc::new(label), false);
+                selected.shut(Arc::new(label), is_shadow(rollout, OVERRIDE, &[]));
                 return selected;
             }
         };
@@ -144,7 +149,8 @@ impl Inner {
         self.meet(OVERRIDE, &who, &|| parts_of(key.as_bytes()));
         let manner = Manner { given: true, ..Manner::default() };
         let rule = Arc::new(compile(&self.secret, &OVERRIDE.into(), &[limit], &manner));
-        selected.enforced.push(Asked { rule, who, cost: own.hits.cost() });
+        let asked = Asked { rule, who, cost: own.hits.cost() };
+        selected.ask(asked, is_shadow(rollout, OVERRIDE, key.as_bytes()));
         selected
     }
 }

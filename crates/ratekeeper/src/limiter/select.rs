@@ -190,6 +190,10 @@ impl<'r> View<'r> {
     }
 
     fn fits(&self, Exempt { matches, ips }: &Exempt) -> Result<bool, Rejected> {
+        // What a descriptor cannot have says nothing about it.
+        if self.request.domain.is_some() && matches.descriptors.is_empty() {
+            return Ok(false);
+        }
         let host = self.host.as_deref().unwrap_or_default();
         let on_host = matches.hosts.is_empty() || matches.hosts.iter().any(|own| own.matches(host));
         let strictly = |path: &CanonicalPath<'_>| {

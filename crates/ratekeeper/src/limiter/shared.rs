@@ -9,10 +9,10 @@ mod nodes;
 mod records;
 mod settle;
 mod waiting;
+mod within;
 
 pub(super) use waiting::Stage;
 
-use super::admission::Way;
 use super::compile::compile;
 use super::{Asked, Compiled, Inner, OnStoreFailure, charges};
 use crate::decision::{Decision, Source};
@@ -20,7 +20,7 @@ use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::name::PermitId;
 use crate::store::redis::{
-    Again, Ask, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
+    Again, Ask, Charged, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
 use crate::store::{Charge, Contents, Receipt};
 use crate::sync::{AtomicU64, Ordering};
@@ -163,37 +163,45 @@ impl Inner {
         }
         match charged {
             Ok(charged) => {
-                let (mut decisions, receipts) = (charged.decisions, charged.receipts);
-                if charged.alien > 0 {
-                    self.tell(&shared.redis.alien());
+                let mut admitted = self.arrived(shared, rules, id.get(), charged);
+                let named = record.is_some() && !admitted.receipts.is_empty();
+                for (ask, decision) in asks.iter().zip(&mut admitted.decisions) {
+                    decision.permit = ask.charge.hold().filter(|_| named).map(|_| PermitId(id));
                 }
-                if !receipts.is_empty() {
-                    self.keep_warm(shared, rules);
-                    let named = |_: &u64| record.is_some();
-                    for (ask, decision) in asks.iter().zip(&mut decisions) {
-                        decision.permit = ask.charge.hold().filter(named).map(|_| PermitId(id));
-                    }
-                }
-                Admitted { decisions, receipts, backing: Backing::Shared(id.get()) }
+                admitted
             }
-            Err(error) => {
-                self.tell(&error);
-                match error.class().policy().decision {
-                    Outcome::Outage => self.admit_without(shared, rules, patience, permits),
-                    Outcome::Refused => {
-                        Admitted::nowhere(asks.iter().map(|ask| ask.charge.refused()).collect())
-                    }
-                }
-            }
+            Err(error) => self.failed(shared, rules, (patience, permits), &error),
         }
     }
 
-    /// Decides without the store, for somebody elsewhere.
-    pub(super) fn decide_without(&self, rules: &[Asked], way: Way) -> Vec<Decision> {
-        let patience = if way == Way::Now { 0 } else { u64::MAX };
-        let own = self.shared.as_ref();
-        let own = own.map(|own| self.admit_without(own, rules, patience, Permits::ByName));
-        own.map_or_else(Vec::new, |admitted| admitted.decisions)
+    /// What the store has answered.
+    fn arrived(&self, shared: &Shared, rules: &[Asked], id: u64, charged: Charged) -> Admitted {
+        let Charged { decisions, receipts, alien } = charged;
+        if alien > 0 {
+            self.tell(&shared.redis.alien());
+        }
+        if !receipts.is_empty() {
+            self.keep_warm(shared, rules);
+        }
+        Admitted { decisions, receipts, backing: Backing::Shared(id) }
+    }
+
+    /// What is decided where it has not.
+    fn failed(
+        &self,
+        shared: &Shared,
+        rules: &[Asked],
+        (patience, permits): (u64, Permits),
+        error: &StoreError,
+    ) -> Admitted {
+        self.tell(error);
+        match error.class().policy().decision {
+            Outcome::Outage => self.admit_without(shared, rules, patience, permits),
+            Outcome::Refused => {
+                let asks = asks(rules, patience);
+                Admitted::nowhere(asks.iter().map(|ask| ask.charge.refused()).collect())
+            }
+        }
     }
 
     /// Decides without the store: each rule does what it was told.

@@ -254,7 +254,7 @@ impl Memory {
     /// Charges the bucket that newcomers share. Permits are not shared: whoever holds some there could
     /// take as many again once there is room for a bucket of its own.
     fn charge_shared(&self, now: u64, charge: &Charge<'_>) -> Decision {
-        if charge.hold().is_some() {
+        if !charge.is_shareable() {
             self.overflowed.fetch_add(1, Ordering::Relaxed);
             return charge.decision(NO_PERMIT, Source::Overflow);
         }

@@ -11,11 +11,15 @@ const WAY_BACK: Duration = Duration::from_millis(2);
 /// Digits of a time, at most (gRPC over HTTP/2).
 const DIGITS_MAX: usize = 8;
 
-/// How long a decision may take; `None` if the caller does not say, or nothing that can be read.
-pub(super) fn left(fields: &HeaderMap) -> Option<Duration> {
-    let text = fields.get("grpc-timeout")?.to_str().ok()?;
-    let time = read(text)?;
-    Some(time.saturating_sub(WAY_BACK).max(time / 2))
+/// How long a decision may take where the caller does not say: a little more than a store has for its answer, so that
+/// its silence is noticed first, and less than Envoy waits.
+const BUDGET: Duration = Duration::from_millis(17);
+
+/// How long a decision may take.
+pub(super) fn left(fields: &HeaderMap) -> Duration {
+    let text = fields.get("grpc-timeout").and_then(|value| value.to_str().ok());
+    let time = text.and_then(read);
+    time.map_or(BUDGET, |time| time.saturating_sub(WAY_BACK).max(time / 2))
 }
 
 fn read(text: &str) -> Option<Duration> {
@@ -66,10 +70,10 @@ mod tests {
         let of = |text: &str| {
             let mut fields = HeaderMap::new();
             fields.insert("grpc-timeout", text.parse().unwrap());
-            left(&fields).unwrap()
+            left(&fields)
         };
         assert_eq!(of("20m"), Duration::from_millis(18));
         assert_eq!(of("2m"), Duration::from_millis(1));
-        assert_eq!(left(&HeaderMap::new()), None);
+        assert_eq!(left(&HeaderMap::new()), BUDGET);
     }
 }

@@ -26,13 +26,13 @@ pub(super) struct Connection {
     output: Vec<u8>,
     session: Session,
     born: Instant,
+    /// When the first piece of a command came that is not whole yet.
+    begun: Option<Instant>,
     /// How often something has come, and how often it had when the alarm rang last.
     reads: u64,
     seen: u64,
     /// Rings while something comes, to see when nothing does any more: the time is not read for each command.
     alarm: Pin<Box<Sleep>>,
-    /// Whether the alarm, and who stops the server, know whom to wake.
-    is_armed: bool,
 }
 
 /// What has come, and was not understood yet.
@@ -58,35 +58,23 @@ impl Connection {
         let now = Instant::now();
         let (alarm, session) = (Box::pin(sleep_until(now + bounds.rest)), Session::new(resp));
         let (input, output) = (Input::default(), Vec::new());
-        let (born, reads, seen, is_armed) = (now, 0, 0, false);
-        Connection { socket, bounds, input, output, session, born, reads, seen, alarm, is_armed }
+        let (born, begun, reads, seen) = (now, None, 0, 0);
+        Connection { socket, bounds, input, output, session, born, begun, reads, seen, alarm }
     }
 
     /// Serves it until its client, a bound or `stopped` ends it.
     pub(super) async fn serve(mut self, mut stopped: watch::Receiver<()>) {
+        let told = stopped.clone();
         let stop = async move { _ = stopped.changed().await };
         let mut stop = std::pin::pin!(stop);
         loop {
             self.input.make_room();
-            // What wakes beside the socket was told whom to wake; it is looked at when something has woken, and the
-            // socket has nothing.
-            let mut is_woken = !self.is_armed;
-            match poll_fn(|context| {
-                let looks = std::mem::replace(&mut is_woken, true);
-                self.poll_more(context, stop.as_mut(), looks)
-            })
-            .await
-            {
+            match poll_fn(|context| self.poll_more(context, stop.as_mut())).await {
                 Read::Some => {}
                 Read::Over => return,
                 Read::Quiet => {
-                    // Half a command stays.
-                    if self.input.is_empty() {
-                        self.input = Input::default();
-                    }
-                    self.output = Vec::new();
+                    (self.input, self.output) = (Input::default(), Vec::new());
                     self.session.rest();
-                    self.is_armed = false;
                     let readable = timeout_at(self.ends(), self.socket.tcp().readable());
                     tokio::select! {
                         ready = readable => match ready {
@@ -97,19 +85,30 @@ impl Connection {
                     }
                 }
             }
-            if !self.answer().await {
+            if !self.answer().await || told.has_changed().is_ok_and(|is_over| is_over) {
                 let _ = timeout(self.bounds.write, self.socket.shutdown()).await;
                 return;
             }
+            self.begun = match self.input.is_empty() {
+                true => None,
+                false => Some(self.begun.unwrap_or_else(Instant::now)),
+            };
         }
     }
 
     /// When it ends, if nothing comes from now on.
     fn ends(&self) -> Instant {
-        match self.session.is_known() {
-            true => Instant::now() + IDLE,
-            false => self.born + self.bounds.header,
-        }
+        self.due().unwrap_or_else(|| Instant::now() + IDLE)
+    }
+
+    /// By when the client has to be done with what it has begun: saying who it is, or a command.
+    fn due(&self) -> Option<Instant> {
+        let since = if self.session.is_known() { self.begun } else { Some(self.born) };
+        since.map(|since| since + self.bounds.header)
+    }
+
+    fn is_late(&self) -> bool {
+        self.due().is_some_and(|due| Instant::now() >= due)
     }
 
     /// Reads what has come; in time, if nothing has, says so.
@@ -117,27 +116,24 @@ impl Connection {
         &mut self,
         context: &mut Context<'_>,
         stop: Pin<&mut impl Future<Output = ()>>,
-        looks: bool,
     ) -> Poll<Read> {
         let mut into = ReadBuf::new(&mut self.input.bytes[self.input.end..]);
         if let Poll::Ready(read) = Pin::new(&mut self.socket).poll_read(context, &mut into) {
             let count = into.filled().len();
             self.input.end += count;
             self.reads += 1;
-            let late = !self.session.is_known() && Instant::now() >= self.ends();
-            let over = read.is_err() || count == 0 || late;
+            let over = read.is_err() || count == 0 || self.is_late();
             return Poll::Ready(if over { Read::Over } else { Read::Some });
         }
-        if !looks {
-            return Poll::Pending;
-        }
-        self.is_armed = true;
         if stop.poll(context).is_ready() {
             return Poll::Ready(Read::Over);
         }
         while self.alarm.as_mut().poll(context).is_ready() {
             self.alarm.as_mut().reset(Instant::now() + self.bounds.rest);
-            if self.seen == self.reads {
+            if self.is_late() {
+                return Poll::Ready(Read::Over);
+            }
+            if self.seen == self.reads && self.input.is_empty() {
                 return Poll::Ready(Read::Quiet);
             }
             self.seen = self.reads;

@@ -49,9 +49,9 @@ impl Pipeline {
         self.waiting.is_empty()
     }
 
-    /// Where the next command is added. The first of a pipeline begins anew, by the rules that are there now.
     fn batch(&mut self, limiter: &Limiter) -> &mut Batch {
         let batch = self.batch.get_or_insert_with(|| limiter.batch());
+        // One that could not be added may have been the first to look at the rules.
         if self.waiting.is_empty() {
             batch.clear();
         }
@@ -128,6 +128,8 @@ impl Pipeline {
                     app.refusals.note(now, Door::Resp.name(), &decisions, || waiting.asked(input));
             }
         }
+        // Whoever goes on without asking keeps no rules that were replaced meanwhile.
+        batch.clear();
         self.waiting.clear();
     }
 }

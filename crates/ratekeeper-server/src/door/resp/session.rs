@@ -117,7 +117,7 @@ impl Session {
             }
             _ if !self.client.is_known => {
                 replies.error("NOAUTH", "Authentication required.");
-                true
+                !command.is_line
             }
             _ => {
                 match find(command[0]) {

@@ -76,7 +76,8 @@ impl Throttle {
         let (Some(burst), Ok(count), Ok(period)) =
             (self.way.burst(burst), u64::try_from(count), u64::try_from(period))
         else {
-            return Err(format!("max_burst is at least {least}, count and period at least 1"));
+            let fault = "max_burst, count or period is out of range";
+            return Err(format!("{fault}; send at least {least}, 1 and 1, and less than 2^40"));
         };
         let limit = Limit::per(count, Duration::from_secs(period)).burst(burst);
         limiter.given(self.way.rule(), limit).map_err(|error| error.to_string())

@@ -117,3 +117,49 @@ fn quiet_connections_go_on() {
         assert_eq!(client.reply(), "PONG".into(), "half a command outlives the rest");
     }
 }
+
+/// Goal: a command that was begun is to be finished in time, however its bytes trickle.
+/// Method: a short bound, and a byte each 20 ms.
+#[test]
+fn commands_are_finished_in_time() {
+    let bounds = Bounds {
+        header: Duration::from_millis(200),
+        rest: Duration::from_millis(20),
+        ..Bounds::default()
+    };
+    let stand = Stand::with(RULES, None, bounds);
+    let mut client = stand.client();
+    assert_eq!(client.ask(&["PING"]), "PONG".into());
+    client.send(b"*2\r\n$4\r\nECHO\r\n$4000\r\n");
+    let sent = (0..1_000).take_while(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        client.stream.write_all(b"x").is_ok()
+    });
+    assert!(sent.count() < 1_000, "it was cut off");
+    let mut silent = stand.client();
+    silent.send(b"*1\r\n$4\r\nPI");
+    assert!(silent.is_over());
+}
+
+/// Goal: a client that never pauses does not hold up the end of a server; its pipeline is answered.
+/// Method: one that asks on and on while the server stops, with a long time to finish.
+#[test]
+fn busy_clients_do_not_hold_up_the_end() {
+    let bounds = Bounds { drain: Duration::from_secs(600), ..Bounds::default() };
+    let stand = Stand::with(RULES, None, bounds);
+    let mut client = stand.client();
+    assert_eq!(client.ask(&["PING"]), "PONG".into());
+    let busy = std::thread::spawn(move || {
+        let pings = command(&["PING"]).repeat(50);
+        while client.stream.write_all(&pings).is_ok() {
+            let mut replies = [0; 7 * 50];
+            if std::io::Read::read_exact(&mut client.stream, &mut replies).is_err() {
+                return;
+            }
+        }
+    });
+    let ends = std::thread::spawn(move || drop(stand));
+    let over = crate::program::poll(|| ends.is_finished().then_some(()));
+    assert!(over.is_some(), "the server waits for a client that does not pause");
+    busy.join().expect("the client ends");
+}

@@ -115,3 +115,27 @@ fn bad_numbers_are_told() {
     assert_eq!(client.ask(&["CL.THROTTLE", "k", "1", "1", "1", &most]), list!(1, 2, 2, -1, 0));
     assert_eq!(client.ask(&["PING"]), "PONG".into());
 }
+
+/// Goal: limits that callers choose do not pass the cap of keys: there is no shared bucket for each of them.
+/// Method: a store of two hundred keys, all of them refusing; then a thousand limits for one more key.
+#[test]
+fn limits_of_callers_keep_to_the_cap() {
+    let stand = Stand::by("memory: {keys: 200}\nrules: []");
+    let mut client = stand.client();
+    for number in (0..400).flat_map(|number| [number, number]) {
+        client.ask(&["CL.THROTTLE", &format!("key{number}"), "0", "1", "3600"]);
+    }
+    let before = stand.app.limiter.stats().keys;
+    let mut refused = 0;
+    for number in 1..=1_000 {
+        let told = client.ask(&["CL.THROTTLE", "another", "0", "1", &(4_000 + number).to_string()]);
+        refused += i64::from(
+            matches!(told, Value::List(items) if items[..1] == [1.into()] && items[3] == 1.into()),
+        );
+    }
+    let after = stand.app.limiter.stats().keys;
+    assert!(
+        after <= before.max(200) && refused > 900,
+        "{before} keys, then {after}, {refused} refused"
+    );
+}

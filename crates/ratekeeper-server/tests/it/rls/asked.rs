@@ -4,6 +4,8 @@ use super::{RULES, Stand, about, descriptor, user};
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::RateLimitOverride;
 use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 use envoy_types::pb::google::protobuf::UInt64Value;
+use ratekeeper::limiter::Switch;
+use ratekeeper::rule::Rollout;
 use std::time::Duration;
 
 const OK: i32 = 1;
@@ -162,4 +164,60 @@ async fn races_are_exact() {
     let codes = calls.join_all().await;
     assert_eq!(codes.iter().filter(|code| **code == OK).count(), 100);
     assert_eq!(codes.iter().filter(|code| **code == OVER_LIMIT).count(), 400);
+}
+
+/// Goal: what is asked of several rules for one descriptor is judged for each, whatever stands before them; a look needs
+/// what one hit costs.
+/// Method: looks at a key that is spent, with a rule in shadow, one on trial and a closed one in shadow before it.
+#[tokio::test]
+async fn looks_are_judged_behind_shadows() {
+    let rules = "rules:
+  - {id: dark, domain: edge, key: 'descriptor:user', limit: 9/hour, rollout: shadow}
+  - {id: shut, domain: edge, match: {descriptors: {user: spent}}, deny: true, rollout: shadow}
+  - {id: tried, domain: edge, key: 'descriptor:plan', limit: 9/hour, trial: 1/hour}
+  - {id: users, domain: edge, key: 'descriptor:user', limit: 10/hour, cost: 4}
+";
+    let stand = Stand::by(rules).await;
+    for code in [OK, OK, OVER_LIMIT] {
+        assert_eq!(stand.ask(&user("spent")).await.overall_code, code);
+    }
+    assert_eq!(
+        stand.ask(&hits(user("spent"), 0, false)).await.overall_code,
+        OVER_LIMIT,
+        "2 are not 4"
+    );
+    let mut both =
+        about("edge", vec![descriptor(&[("plan", "x")]), descriptor(&[("user", "spent")])]);
+    both.descriptors.iter_mut().for_each(|own| own.hits_addend = Some(UInt64Value { value: 0 }));
+    assert_eq!(left(&stand.ask(&both).await).0, OVER_LIMIT);
+    assert_eq!(stand.ask(&hits(user("fresh"), 0, false)).await.overall_code, OK);
+}
+
+/// Goal: what a refused request would give back stays; exceptions for requests say nothing of descriptors; a switch for all
+/// reaches limits that come with descriptors.
+/// Method: one request that takes and gives back; a file with exceptions; a switch.
+#[tokio::test]
+async fn a_refused_request_changes_nothing() {
+    let stand = Stand::by(
+        "tiers: [free]\nexempt: [{except: ['/api/**']}, {tier: free}]\n\
+         rules: [{id: users, domain: edge, key: 'descriptor:user', limit: 3/hour}]",
+    )
+    .await;
+    for _ in 0..3 {
+        stand.ask(&user("a")).await;
+    }
+    let mut both = about("edge", vec![descriptor(&[("user", "a")]), descriptor(&[("user", "a")])]);
+    both.descriptors[1].is_negative_hits = true;
+    assert_eq!(stand.ask(&both).await.overall_code, OVER_LIMIT);
+    assert_eq!(
+        left(&stand.ask(&hits(user("a"), 0, false)).await),
+        (OVER_LIMIT, vec![(OVER_LIMIT, 0)])
+    );
+    let mut own = user("b");
+    own.descriptors[0].limit = Some(RateLimitOverride { requests_per_unit: 0, unit: 2 });
+    assert_eq!(stand.ask(&own).await.overall_code, OVER_LIMIT);
+    let switch = Switch { rollout: Rollout::Off, until: None, reason: None };
+    stand.app.limiter.switch("*", Some(switch));
+    assert_eq!(stand.ask(&own).await.overall_code, OK);
+    assert_eq!(stand.ask(&user("a")).await.overall_code, OK);
 }

@@ -86,7 +86,8 @@ async fn huge_and_broken_messages_are_refused() {
     assert_eq!(client.call(PATH, &good, &json).await.expect_err("JSON").0, INVALID_ARGUMENT);
     let other = "/envoy.service.ratelimit.v3.RateLimitService/Other";
     assert_eq!(client.call(other, &good, &[]).await.expect_err("no method").0, UNIMPLEMENTED);
-    let plain = client.call(PATH, &good, &[("content-type", "application/grpc+proto")]).await;
+    let plain = [("content-type", "Application/gRPC+proto; charset=utf-8")];
+    let plain = client.call(PATH, &good, &plain).await;
     assert!(plain.is_ok() && client.ask(&user("a")).await.is_ok(), "the connection goes on");
 }
 
@@ -98,7 +99,7 @@ async fn http_1_is_told() {
     let address = stand.address;
     let told = tokio::task::spawn_blocking(move || {
         let mut stream = crate::wire::connect(address);
-        let bytes = request(&format!("GET {PATH}"), "", "");
+        let bytes = request(&format!("POST {PATH}"), "content-type: application/grpc\r\n", "");
         stream.write_all(bytes.as_bytes()).expect("it is open");
         let reply = read_reply(&mut stream);
         (reply.status, reply.field("grpc-status").map(str::to_owned))

@@ -77,3 +77,36 @@ async fn callers_are_answered_before_they_give_up() {
     }
     held.abort();
 }
+
+/// Goal: the time of a caller is that of the whole call, and what was asked too late charges nobody twice.
+/// Method: a store that says nothing; a look, a take and what is given back in one call; then this server's own limit.
+#[tokio::test]
+async fn the_time_is_that_of_the_whole_call() {
+    let mute = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let url = format!("redis://{}/0", mute.local_addr().expect("an address"));
+    let text = format!(
+        "store: {{url: '{url}', deadline: 60s}}\nrules:\n\
+         - {{id: far, domain: edge, key: 'descriptor:user', limit: 9/hour}}\n\
+         - {{id: near, domain: edge, scope: instance, limit: 2/hour}}\n"
+    );
+    let stand = Stand::by(&text).await;
+    let mut three = super::about("edge", vec![super::descriptor(&[("user", "x")]); 3]);
+    let none = envoy_types::pb::google::protobuf::UInt64Value { value: 0 };
+    three.descriptors[0].hits_addend = Some(none);
+    three.descriptors[2].is_negative_hits = true;
+    let call =
+        async |request: &envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest| {
+            let body = framed(&request.encode_to_vec());
+            let mut client = stand.client().await;
+            let answer = client.call(super::PATH, &body, &[("grpc-timeout", "40m")]).await;
+            RateLimitResponse::decode(answer.expect("a decision")).expect("a message")
+        };
+    let begun = tokio::time::Instant::now();
+    assert_eq!(call(&three).await.overall_code, OK);
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(30),
+        "not by the store's own deadline"
+    );
+    assert_eq!(call(&user("x")).await.overall_code, OK, "the first took one of two, and not two");
+    assert_eq!(call(&user("x")).await.overall_code, OVER_LIMIT);
+}

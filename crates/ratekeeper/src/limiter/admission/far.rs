@@ -19,10 +19,11 @@ use std::future::poll_fn;
 use std::mem;
 use std::sync::Arc;
 use std::task::Poll;
+use tokio::time::Instant;
 
 impl Later {
     pub(super) async fn run_far(self) -> Admission {
-        let Later { limiter, selected, sheet, way } = self;
+        let Later { limiter, selected, sheet, way, until } = self;
         let Selected { enforced, shadow, slots, looks, .. } = selected;
         let order: Vec<bool> = enforced.iter().map(|asked| asked.rule.manner.instance).collect();
         let (near, far): (Vec<_>, Vec<_>) =
@@ -38,7 +39,7 @@ impl Later {
         if near.iter().any(|result| result.is_refused()) {
             return refused_near(sheet, &slots, &order, near);
         }
-        let far = limiter.take_far(far, way, &mut holds).await;
+        let far = limiter.take_far(far, (way, until), &mut holds).await;
         let passes = far.iter().all(|result| result.is_allowed());
         if !passes {
             holds.iter().for_each(|hold: &Hold| hold.settle_each(|_| Some(0)));
@@ -52,7 +53,7 @@ impl Later {
         let results = in_order(&order, near, far);
         let shadow = if passes { shadow } else { Vec::new() };
         limiter.observe_shut(&slots, &results, looks);
-        let each = shadow.into_iter().map(|asked| limiter.take_shadow(asked, way));
+        let each = shadow.into_iter().map(|asked| limiter.take_shadow(asked, (way, until)));
         let mut shadows = Few::default();
         for (own, more) in join_all(each).await {
             shadows.extend(own);
@@ -62,33 +63,27 @@ impl Later {
     }
 }
 
+/// How what is admitted is held, and how long the store is waited for, if not as long as it takes.
+type Manner = (Way, Option<Instant>);
+
 /// What rules of the instance charged for somebody elsewhere. Given back, unless it stays.
-pub(super) struct Told<'a> {
+struct Told<'a> {
     limiter: &'a Inner,
-    pub(super) results: Few<RuleResult>,
+    results: Few<RuleResult>,
     rules: Vec<Asked>,
     receipts: Vec<Receipt>,
     permit: Option<PermitId>,
 }
 
 /// What rules said, in the order of the file: which of them are of the instance.
-pub(super) fn in_order(
-    order: &[bool],
-    near: Few<RuleResult>,
-    far: Few<RuleResult>,
-) -> Few<RuleResult> {
+fn in_order(order: &[bool], near: Few<RuleResult>, far: Few<RuleResult>) -> Few<RuleResult> {
     let (mut near, mut far) = (near.into_iter(), far.into_iter());
     let each = |instance: &bool| if *instance { near.next() } else { far.next() };
     order.iter().filter_map(each).collect()
 }
 
 /// Refused by rules of the instance; no other was asked.
-pub(super) fn refused_near(
-    sheet: Sheet,
-    slots: &[Slot],
-    order: &[bool],
-    near: Few<RuleResult>,
-) -> Admission {
+fn refused_near(sheet: Sheet, slots: &[Slot], order: &[bool], near: Few<RuleResult>) -> Admission {
     let mut order = order.iter();
     let asked = slots.iter().filter(|slot| match slot {
         Slot::Enforced => order.next().is_some_and(|instance| *instance),
@@ -107,8 +102,7 @@ impl Inner {
     ) -> Decisions {
         let release = self.rules.load().sheet();
         let selected = Selected { enforced: rules.into(), ..Selected::default() };
-        let limiter = Arc::clone(self);
-        Later { limiter, selected, sheet: release, way: Way::Told }.run_far().await.decisions
+        Later::new(self, selected, release, Way::Told).run_far().await.decisions
     }
 
     /// Charges rules of this instance, and waits for the turn that they give.
@@ -126,7 +120,7 @@ impl Inner {
     }
 
     /// The same for somebody elsewhere.
-    pub(super) fn tell_near(&self, rules: Vec<Asked>, way: Way) -> Told<'_> {
+    fn tell_near(&self, rules: Vec<Asked>, way: Way) -> Told<'_> {
         let admitted = self.admit_by_name(&charges_in(&rules, way), None);
         let results = self.results(&rules, &admitted.decisions, false);
         let permit = admitted.decisions.iter().find_map(Decision::permit);
@@ -159,13 +153,13 @@ impl Inner {
     async fn take_far(
         self: &Arc<Self>,
         rules: Vec<Asked>,
-        way: Way,
+        (way, until): Manner,
         holds: &mut Vec<Hold>,
     ) -> Few<RuleResult> {
         let Some(shared) = self.shared.as_ref().filter(|_| !rules.is_empty()) else {
             return Few::default();
         };
-        let (results, hold) = self.charge_far(shared, rules, way, false).await;
+        let (results, hold) = self.charge_far(shared, rules, (way, until), false).await;
         let delays = results.iter().filter(|own| own.is_allowed()).filter_map(|own| own.delay());
         let delay = delays.max().map_or(0, |delay| u64::try_from(delay.as_micros()).unwrap_or(0));
         if let Some(hold) = hold {
@@ -182,12 +176,15 @@ impl Inner {
         self: &Arc<Self>,
         shared: &Shared,
         rules: Vec<Asked>,
-        way: Way,
+        (way, until): Manner,
         shadow: bool,
     ) -> (Few<RuleResult>, Option<Hold>) {
         let permits = if way == Way::Here { Permits::Here } else { Permits::ByName };
         let patience = if way == Way::Now { 0 } else { u64::MAX };
-        let admitted = self.admit_shared(shared, &rules, patience, permits).await;
+        let admitted = match until.filter(|_| way == Way::Now) {
+            Some(until) => self.admit_within(shared, &rules, until).await,
+            None => self.admit_shared(shared, &rules, patience, permits).await,
+        };
         let hold = match admitted.backing {
             _ if admitted.receipts.is_empty() || way != Way::Here => None,
             Backing::Memory(own) => Some(Hold::new(self, own, admitted.receipts)),
@@ -204,11 +201,16 @@ impl Inner {
     }
 
     /// Charges a rule in shadow by itself.
-    async fn take_shadow(self: &Arc<Self>, asked: Asked, way: Way) -> (Few<RuleResult>, Vec<Hold>) {
+    async fn take_shadow(
+        self: &Arc<Self>,
+        asked: Asked,
+        (way, until): Manner,
+    ) -> (Few<RuleResult>, Vec<Hold>) {
         let mut holds = Vec::new();
         let results = match self.shared.as_ref().filter(|_| !asked.rule.manner.instance) {
             Some(shared) => {
-                let (results, hold) = self.charge_far(shared, vec![asked], way, true).await;
+                let (results, hold) =
+                    self.charge_far(shared, vec![asked], (way, until), true).await;
                 holds.extend(hold);
                 results
             }
@@ -220,13 +222,13 @@ impl Inner {
 
 impl Told<'_> {
     /// The request passes, or nothing was charged: what the rules said.
-    pub(super) fn stays(mut self) -> Few<RuleResult> {
+    fn stays(mut self) -> Few<RuleResult> {
         (self.permit, self.receipts) = (None, Vec::new());
         mem::take(&mut self.results)
     }
 
     /// The request does not pass: what the rules said, without permits.
-    pub(super) fn give_back(mut self) -> Few<RuleResult> {
+    fn give_back(mut self) -> Few<RuleResult> {
         mem::take(&mut self.results).into_iter().map(RuleResult::without_permit).collect()
     }
 }

@@ -3,14 +3,8 @@
 //! Invariant: whoever says how long it waits has its answer by then: that of the store, or what each rule does while
 //! the store is away.
 
-#[cfg(feature = "redis")]
-use super::far::{in_order, refused_near};
-#[cfg(feature = "redis")]
-use super::{Admission, Later};
 use super::{Begun, Selected, Sheet, Way};
 use crate::decision::Decisions;
-#[cfg(feature = "redis")]
-use crate::few::Few;
 use crate::limiter::{Asked, Inner, charges};
 use crate::store::Charge;
 use std::sync::Arc;
@@ -47,48 +41,9 @@ impl Inner {
         way: Way,
         time: Option<Duration>,
     ) -> Decisions {
-        match (self.begin(selected, sheet, way), time) {
-            (Begun::Done(admission), _) => admission.decisions,
-            #[cfg(feature = "redis")]
-            (Begun::Later(later), Some(time)) => later.run_within(time).await.decisions,
-            (Begun::Later(later), _) => later.run().await.decisions,
+        match self.begin(selected, sheet, way) {
+            Begun::Done(admission) => admission.decisions,
+            Begun::Later(later) => later.within(time).run().await.decisions,
         }
-    }
-}
-
-#[cfg(feature = "redis")]
-impl Later {
-    /// The admission, or, if the store has not answered by then, what each rule does while it is away. What was
-    /// asked goes on to its end, so that a store that hangs is noticed.
-    pub(super) async fn run_within(self, time: Duration) -> Admission {
-        let spare = self.clone();
-        let mut asking = self.run();
-        match tokio::time::timeout(time, &mut asking).await {
-            Ok(admission) => admission,
-            Err(_) => {
-                tokio::spawn(asking);
-                spare.without_store()
-            }
-        }
-    }
-
-    /// Decides without the store.
-    fn without_store(self) -> Admission {
-        let Later { limiter, selected, sheet, way } = self;
-        let Selected { enforced, slots, .. } = selected;
-        let order: Vec<bool> = enforced.iter().map(|asked| asked.rule.manner.instance).collect();
-        let (near, far): (Vec<_>, Vec<_>) =
-            enforced.into_iter().partition(|asked| asked.rule.manner.instance);
-        let told = limiter.tell_near(near, way);
-        if told.results.iter().any(|result| result.is_refused()) {
-            return refused_near(sheet, &slots, &order, told.stays());
-        }
-        let decisions = limiter.decide_without(&far, way);
-        let far = limiter.results(&far, &decisions, false);
-        let near = match far.iter().all(|result| result.is_allowed()) {
-            true => told.stays(),
-            false => told.give_back(),
-        };
-        Admission::new(sheet, &slots, in_order(&order, near, far), Few::default(), Vec::new())
     }
 }

@@ -13,6 +13,8 @@ use crate::limiter::{Inner, OnStoreFailure, Rule};
 use crate::rule::FieldForms;
 use std::sync::Arc;
 use std::time::Duration;
+#[cfg(feature = "redis")]
+use tokio::time::Instant;
 
 /// Ticks of a second.
 const SECOND: u64 = 1_000_000;
@@ -85,7 +87,7 @@ impl PreparedDescriptors {
             let decisions = self.limiter.decide_within(selected, sheet, Way::Now, time).await;
             return Described::one(decisions, sheet);
         }
-        let asks = Asking { limiter: &self.limiter, sheet, time };
+        let asks = Asking::new(&self.limiter, sheet, time);
         let mut parts: Vec<Few<RuleResult>> = Vec::with_capacity(self.parts.len());
         parts.resize_with(self.parts.len(), Few::default);
         let (mut looks, mut takes) = (Several::default(), Several::default());
@@ -106,9 +108,8 @@ impl PreparedDescriptors {
         }
         takes.ask(&asks, &mut parts).await;
         let decisions = together(taking.iter().flat_map(|number| &parts[*number][..]), sheet);
-        for (number, selected) in giving {
-            parts[number] = asks.limiter.give_back(selected).await;
-        }
+        let giving = giving.into_iter().filter(|_| decisions.is_allowed());
+        asks.give_back(giving, &mut parts).await;
         Described { decisions, forms: sheet.forms, parts }
     }
 }
@@ -134,7 +135,50 @@ fn together<'r>(results: impl Iterator<Item = &'r RuleResult>, sheet: Sheet) -> 
 struct Asking<'a> {
     limiter: &'a Arc<Inner>,
     sheet: Sheet,
-    time: Option<Duration>,
+    #[cfg(feature = "redis")]
+    until: Option<Instant>,
+}
+
+impl<'a> Asking<'a> {
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(unused_variables, reason = "memory waits for nobody")
+    )]
+    fn new(limiter: &'a Arc<Inner>, sheet: Sheet, time: Option<Duration>) -> Asking<'a> {
+        Asking {
+            limiter,
+            sheet,
+            #[cfg(feature = "redis")]
+            until: time.map(|time| Instant::now() + time),
+        }
+    }
+
+    /// How long there is still time, if there is an end to it.
+    fn left(&self) -> Option<Duration> {
+        #[cfg(feature = "redis")]
+        return self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        #[cfg(not(feature = "redis"))]
+        None
+    }
+
+    /// Gives back under all rules that apply to some descriptors, all at once; tells each what is there afterwards. What
+    /// takes too long goes on by itself.
+    async fn give_back(
+        &self,
+        giving: impl Iterator<Item = (usize, Selected)>,
+        parts: &mut [Few<RuleResult>],
+    ) {
+        for (number, selected) in giving {
+            let giving = Arc::clone(self.limiter).give_back(selected);
+            #[cfg(feature = "redis")]
+            if let (Some(time), Some(_)) = (self.left(), &self.limiter.shared) {
+                let told = tokio::time::timeout(time, tokio::spawn(giving)).await;
+                parts[number] = told.ok().and_then(Result::ok).unwrap_or_default();
+                continue;
+            }
+            parts[number] = giving.await;
+        }
+    }
 }
 
 /// Several descriptors as one question.
@@ -169,20 +213,23 @@ impl Several {
     }
 
     /// Asks whether there is something left for those that take nothing; whether there is.
-    async fn ask_whether(self, asks: &Asking<'_>, parts: &mut [Few<RuleResult>]) -> bool {
+    async fn ask_whether(mut self, asks: &Asking<'_>, parts: &mut [Few<RuleResult>]) -> bool {
         let asked = self.selected.enforced.clone();
+        self.only_look();
         self.ask(asks, parts).await;
-        let mut asked = asked.iter();
-        let mut passes = true;
+        let (mut asked, mut passes) = (asked.iter(), true);
         for part in &mut *parts {
             let judged = part.iter().map(|own| {
-                // They come in the order in which they were asked.
-                let asked = asked.find(|asked| own.is_of(&asked.rule.label, false));
-                let Some(Asked { rule, who, .. }) = asked.filter(|_| !own.is_shadow()) else {
+                // They come in the order in which they were asked; what is not asked is not among them.
+                let rest = asked.as_slice();
+                let found = rest.iter().position(|asked| own.is_of(&asked.rule.label, false));
+                let Some(Asked { rule, who, cost }) = found.and_then(|at| rest.get(at)) else {
                     passes &= own.is_allowed() || own.is_shadow();
                     return own.clone();
                 };
-                let judged = own.judged(rule.manner.on_store_failure == OnStoreFailure::Deny);
+                asked = rest[found.unwrap_or(0) + 1..].iter();
+                let denies = rule.manner.on_store_failure == OnStoreFailure::Deny;
+                let judged = own.judged(*cost, denies);
                 if judged.is_refused() {
                     // Looks are told to nobody, but this is a refusal.
                     asks.limiter.observe(rule, who.local, &judged, 1);
@@ -200,8 +247,8 @@ impl Several {
         if self.owners.is_empty() {
             return;
         }
-        let Asking { limiter, sheet, time } = *asks;
-        let decisions = limiter.decide_within(self.selected, sheet, Way::Now, time).await;
+        let decisions =
+            asks.limiter.decide_within(self.selected, asks.sheet, Way::Now, asks.left()).await;
         // A rule that was not asked is left out wherever it applies, so the next of its label is the owner.
         let mut owners = self.owners.into_iter();
         for result in decisions.rules() {
@@ -213,12 +260,12 @@ impl Several {
 
 impl Inner {
     /// Gives back under all rules that apply; what is there afterwards.
-    async fn give_back(self: &Arc<Self>, selected: Selected) -> Few<RuleResult> {
+    async fn give_back(self: Arc<Self>, selected: Selected) -> Few<RuleResult> {
         let mut results = Few::default();
         let shadow = selected.shadow.into_iter().map(|asked| (asked, true));
         let enforced = selected.enforced.into_iter().map(|asked| (asked, false));
         for (Asked { rule, who, cost }, shadow) in enforced.chain(shadow) {
-            let rule = Rule::new(Arc::clone(self), rule);
+            let rule = Rule::new(Arc::clone(&self), rule);
             let left = Call { rule: &rule, who, action: Action::Refund(cost) }.await;
             let limits = vec![left; rule.rule.meters.len()];
             let result = RuleResult::new(&rule.rule.label, &limits);
@@ -229,8 +276,8 @@ impl Inner {
 }
 
 impl RuleResult {
-    /// What a rule that was only looked at says to who asks whether there is something left.
-    fn judged(&self, denies: bool) -> RuleResult {
+    /// What a rule that was only looked at says to who asks whether there is so much left.
+    fn judged(&self, cost: u64, denies: bool) -> RuleResult {
         self.changed(|policy, own| {
             let turn = own.delay().map_or(0, |delay| delay.as_micros() as u64);
             let wait = match own.source() {
@@ -238,7 +285,7 @@ impl RuleResult {
                 Source::FailedOpen | Source::FailedClosed => return *own,
                 // Nobody waits for a turn.
                 _ if own.is_allowed() && turn > 0 => turn,
-                _ if own.is_allowed() && own.remaining() == 0 => {
+                _ if own.is_allowed() && own.remaining() < cost => {
                     let seconds = policy.and_then(|policy| policy.more_seconds(own)).unwrap_or(1);
                     seconds.max(1).saturating_mul(SECOND)
                 }

@@ -56,20 +56,24 @@ impl Selected {
             }
             Applies::Limits { rule, trial, who, cost } => {
                 let asked = |rule: &Arc<Compiled>| Asked { rule: Arc::clone(rule), who, cost };
-                if shadow {
-                    self.shadow.push(asked(rule));
-                    self.place(Slot::Shadow);
-                } else {
-                    self.enforced.push(asked(rule));
-                    if !self.slots.is_empty() {
-                        self.slots.push(Slot::Enforced);
-                    }
-                }
+                self.ask(asked(rule), shadow);
                 if let Some(trial) = trial {
                     self.shadow.push(asked(trial));
                     self.place(Slot::Shadow);
                 }
             }
+        }
+    }
+
+    /// Adds a rule that is asked.
+    pub(in crate::limiter) fn ask(&mut self, asked: Asked, shadow: bool) {
+        if shadow {
+            self.shadow.push(asked);
+            return self.place(Slot::Shadow);
+        }
+        self.enforced.push(asked);
+        if !self.slots.is_empty() {
+            self.slots.push(Slot::Enforced);
         }
     }
 

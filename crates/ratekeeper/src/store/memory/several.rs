@@ -148,8 +148,8 @@ impl<'m, 'c> Request<'m, 'c> {
             {
                 continue;
             }
-            if charge.hold().is_some() {
-                // Permits are not shared.
+            if !charge.is_shareable() {
+                // Permits are not shared, nor are limits that callers choose.
                 self.roomless.push(index);
                 continue;
             }
@@ -213,7 +213,7 @@ impl<'m, 'c> Request<'m, 'c> {
             false => NO_ROOM,
         },
         |grips, algorithm| match place {
-            None if charge.cost > 0 && charge.hold().is_some() => NO_PERMIT,
+            None if charge.cost > 0 && !charge.is_shareable() => NO_PERMIT,
             None if charge.cost > 0 => NO_ROOM,
             _ => algorithm.charge_words(grips.words(place), now, charge.cost).0,
         })
