@@ -1,7 +1,7 @@
 //! The program as a process, with a folder of its own.
 //!
-//! Invariant: it is over when the value is dropped, and its folder is gone unless the test failed. It holds nothing that
-//! it would have to put away first, so it is not asked.
+//! Invariant: it is over when the value is dropped, and its folder is gone unless the test failed. It holds
+//! nothing that it would have to put away first, so it is not asked.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -5,6 +5,7 @@
 //! given back is given back if the request passes. Nobody waits: what would have its turn later is refused.
 
 mod decided;
+mod several;
 
 pub use decided::Described;
 

@@ -166,8 +166,8 @@ async fn races_are_exact() {
     assert_eq!(codes.iter().filter(|code| **code == OVER_LIMIT).count(), 400);
 }
 
-/// Goal: what is asked of several rules for one descriptor is judged for each, whatever stands before them; a look needs
-/// what one hit costs.
+/// Goal: what is asked of several rules for one descriptor is judged for each, whatever stands before them; a
+/// look needs what one hit costs.
 /// Method: looks at a key that is spent, with a rule in shadow, one on trial and a closed one in shadow before it.
 #[tokio::test]
 async fn looks_are_judged_behind_shadows() {
@@ -193,8 +193,8 @@ async fn looks_are_judged_behind_shadows() {
     assert_eq!(stand.ask(&hits(user("fresh"), 0, false)).await.overall_code, OK);
 }
 
-/// Goal: what a refused request would give back stays; exceptions for requests say nothing of descriptors; a switch for all
-/// reaches limits that come with descriptors.
+/// Goal: what a refused request would give back stays; exceptions for requests say nothing of descriptors; a
+/// switch for all reaches limits that come with descriptors.
 /// Method: one request that takes and gives back; a file with exceptions; a switch.
 #[tokio::test]
 async fn a_refused_request_changes_nothing() {
