@@ -6,6 +6,7 @@
 //! comes behind it in another frame is not read.
 
 use super::ask::MESSAGE_MAX;
+use crate::serve::HEADERS_MAX;
 use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, Request, Response, Version};
 use bytes::{Bytes, BytesMut};
@@ -36,6 +37,10 @@ pub(super) async fn read(request: Request<Incoming>) -> Result<Bytes, Status> {
     // Over HTTP/1.1 nobody would be told how it went: that is in a trailer.
     if head.method != Method::POST || head.version != Version::HTTP_2 || !is_grpc {
         let text = format!("this is no call of gRPC; send POST over HTTP/2, content-type {GRPC}");
+        return Err(Status::invalid_argument(text));
+    }
+    if head.headers.len() > HEADERS_MAX {
+        let text = format!("the call has more than {HEADERS_MAX} header fields; send fewer");
         return Err(Status::invalid_argument(text));
     }
     if field(ENCODING).is_some_and(|own| own != "identity") {

@@ -84,6 +84,10 @@ async fn huge_and_broken_messages_are_refused() {
     assert_eq!(status, UNIMPLEMENTED);
     let json = [("content-type", "application/json")];
     assert_eq!(client.call(PATH, &good, &json).await.expect_err("JSON").0, INVALID_ARGUMENT);
+    let names: Vec<String> = (0..70).map(|number| format!("x-{number}")).collect();
+    let many: Vec<(&'static str, &str)> =
+        names.iter().map(|name| (&*Box::leak(name.clone().into_boxed_str()), "x")).collect();
+    assert_eq!(client.call(PATH, &good, &many).await.expect_err("70 fields").0, INVALID_ARGUMENT);
     let other = "/envoy.service.ratelimit.v3.RateLimitService/Other";
     assert_eq!(client.call(other, &good, &[]).await.expect_err("no method").0, UNIMPLEMENTED);
     let plain = [("content-type", "Application/gRPC+proto; charset=utf-8")];
