@@ -56,6 +56,9 @@ impl Client {
         let is_right = resp.password.as_ref().is_none_or(|own| own.is(user, given));
         self.is_known |= is_right;
         self.wrong += u32::from(!is_right);
+        if let Some(password) = resp.password.as_ref().filter(|_| !is_right) {
+            password.refused(resp.app.observe.up());
+        }
         is_right
     }
 
