@@ -33,10 +33,12 @@ impl Resp {
         line.trim_end().to_owned()
     }
 
-    /// A number, or a text of known length.
+    /// A number.
     async fn number(&mut self) -> i64 {
         let line = self.line().await;
-        line.strip_prefix(':').and_then(|own| own.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+        let number = line.strip_prefix(':').and_then(|own| own.parse().ok());
+        assert!(number.is_some(), "{line} is no number");
+        number.unwrap_or_default()
     }
 }
 
