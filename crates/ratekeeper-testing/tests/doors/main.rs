@@ -36,8 +36,23 @@ fn traffic() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..25)
 }
 
+/// Bytes of stack that a server within a test within a test runner may take, without optimisation.
+const STACK: usize = 16 << 20;
+
+/// Does some work on a stack that is large enough.
+fn apart(work: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        thread.expect("a thread starts").join().expect("what it says holds");
+    });
+}
+
 /// Runs traffic through a door, which is made anew for each.
-fn uphold(cases: u32, run: impl AsyncFn(Rules, Vec<Step>)) {
+fn uphold(cases: u32, run: impl AsyncFn(Rules, Vec<Step>) + Sync) {
+    apart(|| uphold_here(cases, &run));
+}
+
+fn uphold_here(cases: u32, run: &impl AsyncFn(Rules, Vec<Step>)) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime starts");
@@ -110,23 +125,25 @@ fn redis_protocol_decides_as_the_library() {
 #[test]
 fn turns_are_told_alike() {
     let rules = rule("1/second burst 4", "algorithm: leaky_bucket, mode: shaping, max_wait: 3s");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime starts").block_on(async {
-        let step = |after, cost| Step { after, who: "alice", cost };
-        let steps = [
-            step(0, 1),
-            step(0, 1),
-            step(5, 2),
-            step(0, 1),
-            step(1_000_000, 1),
-            step(9_000_000, 1),
-        ];
-        same(&rules, &mut Library::new(&rules), &steps).await;
-        same(&rules, &mut Check::new(&rules).await, &steps).await;
-        same(&rules, &mut CheckKey::new(&rules).await, &steps).await;
-        same(&rules, &mut Resp::new(&rules).await, &steps).await;
-        let now = [step(0, 1), step(1_000_000, 1), step(1_000_000, 1)];
-        same(&rules, &mut Envoy::new(&rules).await, &now).await;
+    apart(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime starts").block_on(async {
+            let step = |after, cost| Step { after, who: "alice", cost };
+            let steps = [
+                step(0, 1),
+                step(0, 1),
+                step(5, 2),
+                step(0, 1),
+                step(1_000_000, 1),
+                step(9_000_000, 1),
+            ];
+            same(&rules, &mut Library::new(&rules), &steps).await;
+            same(&rules, &mut Check::new(&rules).await, &steps).await;
+            same(&rules, &mut CheckKey::new(&rules).await, &steps).await;
+            same(&rules, &mut Resp::new(&rules).await, &steps).await;
+            let now = [step(0, 1), step(1_000_000, 1), step(1_000_000, 1)];
+            same(&rules, &mut Envoy::new(&rules).await, &now).await;
+        });
     });
 }
 
@@ -134,6 +151,10 @@ fn turns_are_told_alike() {
 /// Method: a caller's own limits beside one for all, so that either may refuse first.
 #[test]
 fn several_rules_are_one_decision_everywhere() {
+    apart(several_rules);
+}
+
+fn several_rules() {
     let beside = "- {id: all, match: {path: /r}, key: global, limit: 6/20s, algorithm: fixed_window}\n\
                   - {id: all-e, domain: edge, limit: 6/20s, algorithm: fixed_window}\n";
     let rules = Rules { limit: "[4/7s, 9/1m]", manner: "algorithm: token_bucket", beside };
