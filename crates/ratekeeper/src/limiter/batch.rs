@@ -8,7 +8,7 @@ mod alike;
 
 use super::asked::Compiled;
 use super::named_key::AskError;
-use super::release::Release;
+use super::release::{Entry, Release};
 use super::select::Selected;
 use super::{Asked, Inner, Limiter, Prepared, Rule, UnknownRule};
 use crate::decision::{Decision, Decisions, RuleResult};
@@ -93,16 +93,12 @@ impl Batch {
         (self.last, self.release) = (None, None);
     }
 
-    /// The rules that decide.
-    fn release(&mut self) -> Arc<Release> {
-        Arc::clone(self.release.get_or_insert_with(|| self.limiter.rules.load_full()))
-    }
-
     /// How many values name a key under a rule.
     pub fn key_parts(&mut self, rule: &str) -> Result<usize, UnknownRule> {
-        let release = self.release();
-        let (number, _) = self.find(&release, rule)?;
-        Ok(release.entries[number as usize].spec.key.parts.len())
+        let Batch { limiter, release, rules, last, .. } = self;
+        let release = release.get_or_insert_with(|| limiter.rules.load_full());
+        let (entry, _) = find(limiter, release, (rules, last), rule)?;
+        Ok(entry.spec.key.parts.len())
     }
 
     /// Asks a rule for a key that somebody wrote, as [`Limiter::prepare_rule`] does.
@@ -113,17 +109,17 @@ impl Batch {
         tier: Option<&str>,
         cost: u64,
     ) -> Result<(), AskError> {
-        let release = self.release();
-        let (number, alike) = self.find(&release, rule).map_err(AskError::Unknown)?;
-        let entry = &release.entries[number as usize];
-        let who = if alike { self.limiter.met(&release, entry, key) } else { None };
-        match who {
-            Some(who) => self.asked.push(One { rule: self.rules.len() as u32 - 1, who, cost }),
-            None => {
-                let asked = (key, tier);
-                self.add_other(Prepared::of_rule(&self.limiter, &release, rule, asked, cost)?);
-            }
+        let Batch { limiter, release, rules, last, asked, .. } = self;
+        let release = release.get_or_insert_with(|| limiter.rules.load_full());
+        let found = find(limiter, release, (rules, last), rule);
+        let (entry, alike) = found.map_err(AskError::Unknown)?;
+        let who = if alike { limiter.met(release, entry, key) } else { None };
+        if let Some(who) = who {
+            asked.push(One { rule: rules.len() as u32 - 1, who, cost });
+            return Ok(());
         }
+        let other = Prepared::of_rule(limiter, release, rule, (key, tier), cost)?;
+        self.add_other(other);
         Ok(())
     }
 
@@ -133,8 +129,9 @@ impl Batch {
         if !rule.rule.is_simple() {
             let enforced = Few::One(Asked { rule: Arc::clone(&rule.rule), who, cost });
             let selected = Selected { enforced, looks: cost == 0, ..Selected::default() };
-            let release = self.release();
-            return self.add_other(Prepared::new(&self.limiter, selected, &release));
+            let release = self.release.get_or_insert_with(|| self.limiter.rules.load_full());
+            let other = Prepared::new(&self.limiter, selected, release);
+            return self.add_other(other);
         }
         if !self.rules.last().is_some_and(|last| Arc::ptr_eq(last, &rule.rule)) {
             self.rules.push(Arc::clone(&rule.rule));
@@ -147,24 +144,6 @@ impl Batch {
         self.others.push((self.asked.len(), prepared));
         let who = self.limiter.secret.who("");
         self.asked.push(One { rule: u32::MAX, who, cost: 0 });
-    }
-
-    /// The number of a rule, and whether it is alike for all keys; its limits are the last of `rules` then.
-    fn find(&mut self, release: &Release, name: &str) -> Result<(u32, bool), UnknownRule> {
-        if let Some((number, alike)) = self.last
-            && *release.entries[number as usize].spec.id == *name
-        {
-            return Ok((number, alike));
-        }
-        let Some(number) = release.number(name) else {
-            let names = release.entries.iter().map(|entry| &*entry.spec.id);
-            return Err(UnknownRule::new(name, names));
-        };
-        let alike = self.limiter.alike(&release.entries[number as usize]);
-        let found = (number, alike.is_some());
-        self.rules.extend(alike.map(Arc::clone));
-        self.last = Some(found);
-        Ok(found)
     }
 
     /// Decides all of them.
@@ -181,6 +160,31 @@ impl Batch {
         limiter.take_ones(rules, &asked[from..], decisions).await;
         BatchAnswers { batch: self }
     }
+}
+
+/// A rule of a release, and whether it is alike for all keys; its limits are the last of `rules` then. `last` is what was
+/// asked for last.
+fn find<'r>(
+    limiter: &Inner,
+    release: &'r Release,
+    (rules, last): (&mut Vec<Arc<Compiled>>, &mut Option<(u32, bool)>),
+    name: &str,
+) -> Result<(&'r Entry, bool), UnknownRule> {
+    if let Some((number, alike)) = *last {
+        let entry = &release.entries[number as usize];
+        if *entry.spec.id == *name {
+            return Ok((entry, alike));
+        }
+    }
+    let Some(number) = release.number(name) else {
+        let names = release.entries.iter().map(|entry| &*entry.spec.id);
+        return Err(UnknownRule::new(name, names));
+    };
+    let entry = &release.entries[number as usize];
+    let alike = limiter.alike(entry);
+    *last = Some((number, alike.is_some()));
+    rules.extend(alike.map(Arc::clone));
+    Ok((entry, alike.is_some()))
 }
 
 impl fmt::Debug for Batch {
