@@ -150,6 +150,12 @@ impl Answers for Doors {
     }
 }
 
+/// Whole seconds, rounded up.
+fn seconds(time: Duration) -> i64 {
+    let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
+    i64::try_from(seconds).unwrap_or(i64::MAX)
+}
+
 fn too_slow(limit: Duration) -> Problem {
     let limit = ratekeeper::decision::Wait(limit);
     let detail = format!("the request took longer than {limit}; send it faster");

@@ -176,19 +176,17 @@ impl Observer for Telling {
 
     fn observed_all(&self, all: &mut dyn Iterator<Item = Observed<'_>>) {
         // Of looks nobody is told, so they are not timed.
-        let mut door = None;
-        self.0.rules.with_each(|rows| {
-            for Observed { rule, who, decision, shadow, .. } in &mut *all {
-                let row = rows.find(rule);
-                match shadow {
-                    true => row.shadowed(who, decision),
-                    false => {
-                        let door = *door.get_or_insert_with(|| self.0.answered());
-                        self.0.note(door, row, who, decision);
-                    }
+        let (mut door, mut rows) = (None, self.0.rules.finding());
+        for Observed { rule, who, decision, shadow, .. } in all {
+            let row = rows.find(rule);
+            match shadow {
+                true => row.shadowed(who, decision),
+                false => {
+                    let door = *door.get_or_insert_with(|| self.0.answered());
+                    self.0.note(door, row, who, decision);
                 }
             }
-        });
+        }
     }
 
     fn met(&self, rule: &str, who: u64, key: &dyn Fn() -> Vec<KeyPart>) {

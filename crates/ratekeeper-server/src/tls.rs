@@ -27,7 +27,7 @@ use tokio_rustls::rustls::{self, ServerConfig};
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// What we speak over TLS, the best first.
-const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+pub(crate) const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// A certificate with its key, and where they are. Clones share what is live.
 #[derive(Clone)]

@@ -199,7 +199,7 @@ impl Decision {
 
     /// The one of several decisions that speaks for all: if one refuses, the one that refuses for
     /// longest, else the one with the least left; the earlier of equals.
-    pub(crate) fn decisive<'a>(
+    pub fn decisive<'a>(
         decisions: impl Iterator<Item = &'a Decision>,
     ) -> Option<(usize, &'a Decision)> {
         decisions.enumerate().reduce(|best, next| {

@@ -4,13 +4,13 @@
 //! change something is behind a password, or this machine's.
 
 use super::Failure;
-use super::listeners::bind;
+use super::listeners::{bind, is_beyond_loopback};
 use crate::config::{Config, Fault, shown};
 use crate::door::resp::Password;
 use crate::serve::{Encrypts, Entrance};
 use crate::tls::{self, Certificate};
 use ratekeeper::rule::file::Secured;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
@@ -74,25 +74,38 @@ impl Opened {
 
     /// Where clients come in; the certificate is followed from now on.
     pub(super) fn entrance(self, speaks: &[&[u8]]) -> Result<Entrance, Fault> {
-        let tls = match self.certificate {
-            None => None,
-            Some(certificate) => {
-                let tls = certificate.acceptor_of(speaks)?;
-                tokio::spawn(certificate.follow());
-                Some(Encrypts(tls))
-            }
-        };
+        let tls = encrypts(self.certificate, speaks)?;
         Ok(Entrance { listener: self.listener, tls })
     }
+}
+
+/// The certificate that the config names for a listener, if it does.
+pub(super) fn certificate(
+    config: &Config,
+    tls: Option<&(String, String)>,
+) -> Result<Option<Certificate>, Fault> {
+    let open =
+        |(cert, key): &(String, String)| Certificate::open(&config.named(cert), &config.named(key));
+    let certificate = tls.map(open).transpose()?;
+    certificate.as_ref().map(Certificate::acceptor).transpose()?;
+    Ok(certificate)
+}
+
+/// What encrypts connections that speak these protocols, the best first; the certificate is followed from now on.
+pub(super) fn encrypts(
+    certificate: Option<Certificate>,
+    speaks: &[&[u8]],
+) -> Result<Option<Encrypts>, Fault> {
+    let Some(certificate) = certificate else { return Ok(None) };
+    let tls = certificate.acceptor_of(speaks)?;
+    tokio::spawn(certificate.follow());
+    Ok(Some(Encrypts(tls)))
 }
 
 /// The certificate and the password of a listener.
 fn set_up(config: &Config, which: Which) -> Result<(Option<Certificate>, Option<Password>), Fault> {
     let (listen, Secured { password_file, tls }) = which.said(config);
-    let open =
-        |(cert, key): &(String, String)| Certificate::open(&config.named(cert), &config.named(key));
-    let certificate = tls.as_ref().map(open).transpose()?;
-    certificate.as_ref().map(Certificate::acceptor).transpose()?;
+    let certificate = certificate(config, tls.as_ref())?;
     let password =
         password_file.as_ref().map(|name| Password::open(&config.named(name))).transpose()?;
     let is_open = listen.is_some_and(is_beyond_loopback);
@@ -102,12 +115,6 @@ fn set_up(config: &Config, which: Which) -> Result<(Option<Certificate>, Option<
         return Err(Fault::of(&config.path, fault, repair));
     }
     Ok((certificate, password))
-}
-
-/// Whether other machines could reach it. What cannot be found cannot be listened on, either, and is told then.
-fn is_beyond_loopback(listen: &str) -> bool {
-    let mut found = listen.to_socket_addrs().into_iter().flatten();
-    found.any(|address| !address.ip().is_loopback())
 }
 
 /// What is wrong with the listeners that the config describes.

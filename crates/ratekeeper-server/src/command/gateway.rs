@@ -2,12 +2,12 @@
 //!
 //! Invariant: whatever is wrong with it is told before anything listens.
 
-use super::Failure;
 use super::listeners::bind;
+use super::{Failure, doors};
 use crate::app::App;
 use crate::config::{Config, Fault};
 use crate::door::gateway::{Gateway, Sites};
-use crate::serve::{Encrypts, Entrance};
+use crate::serve::Entrance;
 use crate::tls::{self, Certificate};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -41,14 +41,7 @@ impl Opened {
 
     /// Where callers come in, and who answers them; the certificate is followed from now on.
     pub(super) fn open(self, app: App) -> Result<(Entrance, Gateway), Fault> {
-        let tls = match self.certificate {
-            None => None,
-            Some(certificate) => {
-                let tls = certificate.acceptor()?;
-                tokio::spawn(certificate.follow());
-                Some(Encrypts(tls))
-            }
-        };
+        let tls = doors::encrypts(self.certificate, &tls::PROTOCOLS)?;
         let entrance = Entrance { listener: self.listener, tls };
         Ok((entrance, self.sites.open(app)))
     }
@@ -60,10 +53,7 @@ fn set_up(
     connections: usize,
 ) -> Result<Option<(Option<Certificate>, Sites)>, Fault> {
     let Some(said) = &config.file.settings.gateway else { return Ok(None) };
-    let open =
-        |(cert, key): &(String, String)| Certificate::open(&config.named(cert), &config.named(key));
-    let certificate = said.tls.as_ref().map(open).transpose()?;
-    certificate.as_ref().map(Certificate::acceptor).transpose()?;
+    let certificate = doors::certificate(config, said.tls.as_ref())?;
     Ok(Some((certificate, Sites::new(config, said, connections)?)))
 }
 

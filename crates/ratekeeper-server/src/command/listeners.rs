@@ -130,12 +130,16 @@ impl Listeners {
 /// What is wrong with administration that others reach without a token: known before anything listens.
 pub(super) fn open_admin(config: &Config) -> Option<Fault> {
     let listen = config.file.settings.listen.admin.as_deref();
-    // What cannot be found cannot be listened on, either, and is told then.
-    let mut found = listen.filter(|_| config.token_file().is_none())?.to_socket_addrs().ok()?;
+    let listen = listen.filter(|_| config.token_file().is_none())?;
     let fault = "`listen.admin` would let anyone who reaches it administer";
     let repair = "set `admin.token_file`, or listen on 127.0.0.1";
-    let is_open = found.any(|address| !address.ip().is_loopback());
-    is_open.then(|| Fault::of(&config.path, fault, repair))
+    is_beyond_loopback(listen).then(|| Fault::of(&config.path, fault, repair))
+}
+
+/// Whether other machines could reach it. What cannot be found cannot be listened on, either, and is told then.
+pub(super) fn is_beyond_loopback(listen: &str) -> bool {
+    let mut found = listen.to_socket_addrs().into_iter().flatten();
+    found.any(|address| !address.ip().is_loopback())
 }
 
 /// A listener, and the address that it has; `flag` is where another one is written.

@@ -110,7 +110,11 @@ async fn should_rate_limit(
     let asked = Asked::read(&message).map_err(Status::invalid_argument)?;
     let prepared = app.limiter.prepare_descriptors(asked.domain, &asked.descriptors());
     let prepared = prepared.map_err(|rejected| unknown(&rejected))?;
-    let described = match through_now(Door::Envoy, || prepared.try_now()) {
+    let decided = match prepared.decides_at_once() {
+        true => through_now(Door::Envoy, || prepared.try_now()),
+        false => Err(prepared),
+    };
+    let described = match decided {
         Ok(described) => described,
         // In a box, so that most calls do not carry its size along.
         Err(prepared) => {

@@ -82,8 +82,8 @@ impl Rules {
     }
 
     /// The same for many decisions: looks a rule up once for as many as follow each other.
-    pub(super) fn with_each<T>(&self, mut work: impl FnMut(&mut Finding<'_>) -> T) -> T {
-        work(&mut Finding { rules: self, known: self.known.load(), last: None })
+    pub(super) fn finding(&self) -> Finding<'_> {
+        Finding { rules: self, known: self.known.load(), last: None }
     }
 
     #[cold]

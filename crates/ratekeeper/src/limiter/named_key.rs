@@ -183,6 +183,14 @@ impl Limiter {
         self.0.rules.load().tiers.clone()
     }
 
+    /// How many values name a key under a rule.
+    pub fn key_parts(&self, rule: &str) -> Result<usize, UnknownRule> {
+        let release = self.0.rules.load();
+        let names = || release.entries.iter().map(|entry| &*entry.spec.id);
+        let entry = release.find(rule).ok_or_else(|| UnknownRule::new(rule, names()))?;
+        Ok(entry.spec.key.parts.len())
+    }
+
     /// The limits of a rule, for each tier if they differ; none if it closes its route, or is not there. Of a
     /// rule by the name under which an observer is told of its limits on trial, those.
     pub fn limits_of(&self, rule: &str) -> Vec<Vec<Limit>> {

@@ -8,14 +8,15 @@ use super::proto::RateLimitResponse;
 use super::proto::rate_limit_response::rate_limit::Unit;
 use super::proto::rate_limit_response::{Code, DescriptorStatus, RateLimit};
 use super::unary::{self, Reply};
+use crate::door::seconds;
 use axum::http::Response;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use prost_types::Duration as ProtoDuration;
+use ratekeeper::Decision;
 use ratekeeper::decision::{RuleResult, UNLIMITED};
 use ratekeeper::fields::{self, Field, PROBLEM_TYPE, Refusal};
 use ratekeeper::limiter::Described;
-use ratekeeper::{Decision, Limit};
 use std::time::Duration;
 
 /// What Envoy answers a refusal with, unless its `rate_limited_status` says otherwise.
@@ -65,9 +66,10 @@ fn code(allowed: bool) -> Code {
 fn status(results: &[RuleResult]) -> DescriptorStatus {
     let enforced = || results.iter().filter(|result| !result.is_shadow());
     let allowed = enforced().all(|result| result.is_allowed());
-    let quotas = enforced().flat_map(RuleResult::quotas);
-    let quotas = quotas.filter(|(_, _, own)| !own.is_without_figures());
-    let Some((name, limit, own)) = quotas.reduce(tighter) else {
+    let all = || enforced().flat_map(RuleResult::quotas);
+    let quotas = || all().filter(|(_, _, own)| !own.is_without_figures());
+    let decisive = Decision::decisive(quotas().map(|(_, _, own)| own));
+    let Some((name, limit, own)) = decisive.and_then(|(nth, _)| quotas().nth(nth)) else {
         let unlimited = allowed && enforced().any(|own| own.limit() == UNLIMITED);
         let limit_remaining = if unlimited { u32::MAX } else { 0 };
         return DescriptorStatus {
@@ -89,20 +91,6 @@ fn status(results: &[RuleResult]) -> DescriptorStatus {
     }
 }
 
-/// A limit of a rule, by its name, and what it said.
-type Quota<'a> = (&'a str, &'a Limit, &'a Decision);
-
-/// The one of two that speaks for both: which refuses for longer, or else has less left.
-fn tighter<'a>(one: Quota<'a>, other: Quota<'a>) -> Quota<'a> {
-    let wait = |own: &Decision| (own.is_never(), own.retry_after());
-    let is_tighter = match (one.2.is_allowed(), other.2.is_allowed()) {
-        (true, true) => other.2.remaining() < one.2.remaining(),
-        (false, false) => wait(other.2) > wait(one.2),
-        (one_allows, _) => one_allows,
-    };
-    if is_tighter { other } else { one }
-}
-
 /// The unit of a period, or the nearest: that which it is the fewest times, or which is the fewest times it.
 fn unit(period: Duration) -> Unit {
     let times = |seconds: u64| {
@@ -112,12 +100,6 @@ fn unit(period: Duration) -> Unit {
     };
     let nearest = UNITS.into_iter().min_by_key(|(_, seconds)| times(*seconds));
     nearest.map_or(Unit::Unknown, |(unit, _)| unit)
-}
-
-/// Whole seconds, rounded up.
-fn seconds(time: Duration) -> i64 {
-    let seconds = time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0));
-    i64::try_from(seconds).unwrap_or(i64::MAX)
 }
 
 fn narrow(value: u64) -> u32 {

@@ -197,7 +197,7 @@ impl Session {
     async fn reserve(&self, command: &Command<'_>, replies: &mut Replies<'_>) -> Result<(), Wrong> {
         let app = &self.resp.app;
         let rule = text(command[1], "rule")?;
-        let parts = app.limiter.batch().key_parts(rule).map_err(|unknown| unknown.to_string())?;
+        let parts = app.limiter.key_parts(rule).map_err(|unknown| unknown.to_string())?;
         let (keys, options) = split(command, parts)?;
         let options = Options::read(options, Some(1))?;
         let keys = keys.iter().map(|own| key(own)).collect::<Result<Vec<_>, _>>()?;

@@ -6,6 +6,7 @@
 
 use super::args::{Wrong, shown};
 use super::reply::Replies;
+use crate::door::seconds;
 use ratekeeper::{Decision, Limit, Limiter, Rule};
 use std::time::Duration;
 
@@ -106,11 +107,6 @@ impl Throttle {
         replies.array(figures.len());
         figures.into_iter().for_each(|figure| replies.integer(figure));
     }
-}
-
-/// Whole seconds, rounded up.
-fn seconds(time: Duration) -> i64 {
-    whole(time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0)))
 }
 
 pub(super) fn whole(value: u64) -> i64 {

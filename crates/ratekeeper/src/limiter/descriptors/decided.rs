@@ -40,9 +40,7 @@ impl Described {
     pub fn parts(&self) -> impl ExactSizeIterator<Item = &[RuleResult]> {
         self.parts.iter().map(|part| &part[..])
     }
-}
 
-impl Described {
     /// Of one descriptor.
     fn one(decisions: Decisions, sheet: Sheet) -> Described {
         let parts = vec![decisions.rules().iter().cloned().collect()];
@@ -51,12 +49,17 @@ impl Described {
 }
 
 impl PreparedDescriptors {
-    /// Decides them at once, if that is a matter of one descriptor and of memory, as it mostly is; else it is to be
-    /// awaited.
+    /// Whether they are decided at once: a matter of one descriptor that takes something, and of memory, as it mostly is.
+    pub fn decides_at_once(&self) -> bool {
+        let one = matches!(self.parts[..], [Part { hits: Hits::Take(1..), .. }]);
+        one && self.limiter.not_shared().is_ok()
+    }
+
+    /// Decides them [at once](Self::decides_at_once), or gives them back, to be awaited.
     pub fn try_now(mut self) -> Result<Described, PreparedDescriptors> {
         let sheet = self.release.sheet();
-        if let [Part { hits: Hits::Take(1..), selected }] = &mut self.parts[..]
-            && self.limiter.not_shared().is_ok()
+        if self.decides_at_once()
+            && let [Part { selected, .. }] = &mut self.parts[..]
         {
             let selected = std::mem::take(selected);
             let decisions = self.limiter.decide_now(selected, sheet, Way::Now);
@@ -158,22 +161,25 @@ impl<'a> Asking<'a> {
         None
     }
 
-    /// Gives back under all rules that apply to some descriptors, all at once; tells each what is there
-    /// afterwards. What takes too long goes on by itself.
+    /// Gives back under all rules that apply to some descriptors, for all of them at the same time, and tells each what is
+    /// there afterwards. What takes too long goes on by itself.
     async fn give_back(
         &self,
         giving: impl Iterator<Item = (usize, Selected)>,
         parts: &mut [Few<RuleResult>],
     ) {
-        for (number, selected) in giving {
-            let giving = Arc::clone(self.limiter).give_back(selected);
-            #[cfg(feature = "redis")]
-            if let (Some(time), Some(_)) = (self.left(), &self.limiter.shared) {
-                let told = tokio::time::timeout(time, tokio::spawn(giving)).await;
+        let giving = giving.map(|(number, own)| (number, Arc::clone(self.limiter).give_back(own)));
+        #[cfg(feature = "redis")]
+        if self.until.is_some() && self.limiter.shared.is_some() {
+            let spawned: Vec<_> = giving.map(|(number, own)| (number, tokio::spawn(own))).collect();
+            for (number, own) in spawned {
+                let told = tokio::time::timeout(self.left().unwrap_or_default(), own).await;
                 parts[number] = told.ok().and_then(Result::ok).unwrap_or_default();
-                continue;
             }
-            parts[number] = giving.await;
+            return;
+        }
+        for (number, own) in giving {
+            parts[number] = own.await;
         }
     }
 }
