@@ -162,8 +162,8 @@ impl Batch {
     }
 }
 
-/// A rule of a release, and whether it is alike for all keys; its limits are the last of `rules` then. `last` is what was
-/// asked for last.
+/// A rule of a release, and whether it is alike for all keys; its limits are the last of `rules` then. `last`
+/// is what was asked for last.
 fn find<'r>(
     limiter: &Inner,
     release: &'r Release,

@@ -49,7 +49,8 @@ impl Described {
 }
 
 impl PreparedDescriptors {
-    /// Whether they are decided at once: a matter of one descriptor that takes something, and of memory, as it mostly is.
+    /// Whether they are decided at once: a matter of one descriptor that takes something, and of memory, as it
+    /// mostly is.
     pub fn decides_at_once(&self) -> bool {
         let one = matches!(self.parts[..], [Part { hits: Hits::Take(1..), .. }]);
         one && self.limiter.not_shared().is_ok()
@@ -161,8 +162,8 @@ impl<'a> Asking<'a> {
         None
     }
 
-    /// Gives back under all rules that apply to some descriptors, for all of them at the same time, and tells each what is
-    /// there afterwards. What takes too long goes on by itself.
+    /// Gives back under all rules that apply to some descriptors, for all of them at the same time, and tells
+    /// each what is there afterwards. What takes too long goes on by itself.
     async fn give_back(
         &self,
         giving: impl Iterator<Item = (usize, Selected)>,
