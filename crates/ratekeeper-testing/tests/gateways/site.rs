@@ -97,7 +97,7 @@ impl Drop for Site {
 }
 
 /// A port that is free, and that no other test here was given.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let start = std::process::id().wrapping_mul(97);

@@ -4,9 +4,8 @@
 //! what a test says.
 
 use crate::files::root;
+use crate::site::free_port;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The bound of an answer in the file, and one that a busy machine keeps, too.
 const TIMEOUT: &str = "timeout: 0.05s";
@@ -100,23 +99,5 @@ impl Ports {
         self.pairs().into_iter().fold(text.to_owned(), |text, (own, other)| {
             text.replace(&format!("127.0.0.1:{other}"), &format!("127.0.0.1:{own}"))
         })
-    }
-}
-
-/// Ports from here on are tried: beyond those of the other tests here, and below those that the system gives to
-/// whoever connects.
-const PORTS_FROM: u16 = 30_000;
-const PORTS: u32 = 2_000;
-
-/// A port that is free, and that no other test of these was given.
-pub(super) fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let start = std::process::id().wrapping_mul(97);
-        let number = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS;
-        let port = PORTS_FROM + u16::try_from(number).unwrap();
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
     }
 }

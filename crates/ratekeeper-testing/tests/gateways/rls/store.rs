@@ -2,11 +2,12 @@
 //!
 //! Invariant: Envoy refuses with 503 whatever is an error here, so 200 and 429 are decisions.
 
-use super::bootstrap::{Bootstrap, free_port};
+use super::bootstrap::Bootstrap;
 use super::edge::Edge;
 use super::{BY_FIELDS, HEAD};
 use crate::client::{Reply, listens};
 use crate::process::Process;
+use crate::site::free_port;
 use crate::site::wait_until;
 use std::path::PathBuf;
 use std::process::Command;
