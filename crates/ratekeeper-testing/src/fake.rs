@@ -154,37 +154,44 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     loop {
-        let name = command(&mut reader)?;
+        let words = command(&mut reader)?;
+        let name = String::from_utf8_lossy(words.first().map_or(b"", Vec::as_slice)).to_uppercase();
         let answer = lock(&shared.answer).clone();
         let setup = name == "AUTH" || name == "SELECT";
         lock(&shared.calls).push(Asked { name, at: Instant::now() });
         match answer {
             Answer::Well | Answer::Scripts(_) if setup => stream.write_all(b"+OK\r\n")?,
-            Answer::Well => stream.write_all(&admitted())?,
+            Answer::Well => stream.write_all(&admitted(&words))?,
             Answer::Bytes(bytes) | Answer::Scripts(bytes) => stream.write_all(&bytes)?,
             Answer::Silence => {}
         }
     }
 }
 
-/// What our scripts answer for one bucket that was whole: the time, yes, and that there was nothing.
-fn admitted() -> Vec<u8> {
+/// What our scripts answer for buckets that were whole: the time, and for each request yes, and that there was
+/// nothing. Of how many buckets each is stands behind the keys; one of one, if nothing does.
+fn admitted(words: &[Vec<u8>]) -> Vec<u8> {
     let year = Duration::from_secs(1_800_000_000).as_micros();
-    format!("*3\r\n:{year}\r\n:1\r\n$-1\r\n").into_bytes()
+    let keys = words.get(2).and_then(|count| String::from_utf8_lossy(count).parse::<usize>().ok());
+    let sizes = keys.and_then(|keys| words.get(3 + keys)).filter(|sizes| sizes.len() % 2 == 0);
+    let sizes: Vec<usize> = sizes.map_or(vec![1], |sizes| {
+        sizes.chunks(2).map(|size| 256 * usize::from(size[0]) + usize::from(size[1])).collect()
+    });
+    let rows: usize = 1 + sizes.iter().map(|size| 1 + size).sum::<usize>();
+    let each: String = sizes.iter().map(|size| format!(":1\r\n{}", "$-1\r\n".repeat(*size))).collect();
+    format!("*{rows}\r\n:{year}\r\n{each}").into_bytes()
 }
 
-/// Reads a call, and tells its first word.
-fn command(reader: &mut impl BufRead) -> Result<String> {
-    let words = length(reader, '*')?;
-    let mut first = String::new();
-    for number in 0..words {
+/// Reads a call: its words.
+fn command(reader: &mut impl BufRead) -> Result<Vec<Vec<u8>>> {
+    let mut words = Vec::new();
+    for _ in 0..length(reader, '*')? {
         let mut word = vec![0; length(reader, '$')? + 2];
         reader.read_exact(&mut word)?;
-        if number == 0 {
-            first = String::from_utf8_lossy(&word).trim().to_uppercase();
-        }
+        word.truncate(word.len() - 2);
+        words.push(word);
     }
-    Ok(first)
+    Ok(words)
 }
 
 fn length(reader: &mut impl BufRead, kind: char) -> Result<usize> {

@@ -36,6 +36,10 @@ pub struct Decision {
 pub enum Source {
     /// In the bucket of the key.
     Store,
+    /// In this process, from units that it took from the bucket before.
+    Lease,
+    /// In this process: the shared store refused as much a moment ago, and nothing has come back since.
+    DeniedCache,
     /// The store is at its cap: in the bucket that newcomers to the rule share.
     Overflow,
     /// The shared store is away: in this process, with its share of the limit.
@@ -51,6 +55,8 @@ impl Source {
     pub const fn name(self) -> &'static str {
         match self {
             Source::Store => "store",
+            Source::Lease => "lease",
+            Source::DeniedCache => "denied_cache",
             Source::Overflow => "overflow",
             Source::Local => "local",
             Source::FailedOpen => "failed_open",

@@ -4,10 +4,16 @@
 //! of a request refuses, no bucket of it changes.
 
 mod contents;
+#[cfg(feature = "redis")]
+pub(crate) mod denied;
 mod former;
 #[cfg(feature = "redis")]
 mod guard;
+#[cfg(feature = "redis")]
+pub(crate) mod lease;
 pub(crate) mod memory;
+#[cfg(feature = "redis")]
+mod near;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 
@@ -55,6 +61,23 @@ impl<'a> Charge<'a> {
         self.cost
     }
 
+    /// The most that the limit admits at once.
+    #[cfg(feature = "redis")]
+    pub(crate) fn shown(&self) -> u64 {
+        self.meter.shown
+    }
+
+    /// Ticks to the edge of the window at a time; `None` if there are no windows.
+    #[cfg(feature = "redis")]
+    pub(crate) fn edge(&self, now: u64) -> Option<u64> {
+        let period = match &self.meter.kind {
+            Kind::Fixed(window) => window.period(),
+            Kind::Counter(counter) => counter.period(),
+            _ => return None,
+        };
+        Some(period - now % period)
+    }
+
     /// The meter's; see [`Meter::pace`].
     pub(crate) fn pace(&self) -> Option<&'a Bucket> {
         self.meter.pace()
@@ -98,7 +121,7 @@ impl<'a> Charge<'a> {
     }
 
     #[inline]
-    fn decision(&self, verdict: Verdict, source: Source) -> Decision {
+    pub(crate) fn decision(&self, verdict: Verdict, source: Source) -> Decision {
         let (limit, shapes) = (self.meter.shown, self.meter.pace().is_some());
         Decision { verdict, limit, source, shapes, atomic: true, permit: None }
     }

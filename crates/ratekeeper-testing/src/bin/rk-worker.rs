@@ -91,7 +91,7 @@ async fn ask(limiter: Limiter, race: String) -> Outcome<u64> {
             }
             _ => limiter.rule("rule")?.check("key").await,
         };
-        if told.source() != Source::Store {
+        if !matches!(told.source(), Source::Store | Source::DeniedCache) {
             return Err(format!("the store did not decide: {told:?}").into());
         }
         match told.is_allowed() {

@@ -103,7 +103,8 @@ impl Stand {
             Place::Memory => Limiter::memory().keys(1 << 16),
             Place::Shared(_, url, _) => {
                 let config = RedisConfig::new(url).and_then(|config| config.prefix(&self.prefix));
-                Limiter::redis(config.expect("the URL is right").deadline(DEADLINE)).keys(1_000)
+                let config = config.expect("the URL is right").forget_refusals();
+                Limiter::redis(config.deadline(DEADLINE)).keys(1_000)
             }
         };
         builder.observer(Watch(Arc::clone(&self.seen)))

@@ -40,6 +40,11 @@ impl Call {
         self.answered.saturating_sub(self.asked)
     }
 
+    /// Whether it was decided as the store has it.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.source, Source::Store | Source::Lease | Source::DeniedCache)
+    }
+
     /// Whether it was asked in this time.
     pub fn is_in(&self, time: &Range<Duration>) -> bool {
         time.contains(&self.asked)
@@ -140,7 +145,7 @@ impl History {
         while start + second <= self.took {
             let time = start..start + second;
             let all = self.count(|call| call.is_in(&time));
-            let stored = self.count(|call| call.is_in(&time) && call.source == Source::Store);
+            let stored = self.count(|call| call.is_in(&time) && call.is_stored());
             if all > 0 && stored * 100 >= all * 99 {
                 return Some(start - from);
             }

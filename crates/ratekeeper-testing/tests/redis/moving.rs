@@ -36,7 +36,7 @@ async fn new_keys_of_a_slot_on_its_way_are_charged_one_by_one() {
     let config: RedisConfig = cluster.url().parse().unwrap();
     let rates = ["5/day", "100/day"].map(|text| text.parse::<Limit>().unwrap());
     let permits = Limit::concurrent(4).build().unwrap();
-    let builder = Limiter::redis(config.deadline(Duration::from_secs(5)));
+    let builder = Limiter::redis(config.deadline(Duration::from_secs(5)).forget_refusals());
     let limiter = builder
         .rule("api", [rates[0], rates[1]])
         .and_then(|builder| builder.rule("exports", permits))

@@ -21,16 +21,19 @@ impl Inner {
     }
 }
 
-/// Awaiting any call runs it: at once in memory, else by the shared store.
+/// Awaiting any call runs it: at once in memory, or where it is decided near it, else by the shared store.
 macro_rules! awaitable {
-    ([$lifetime:lifetime $($own:lifetime)?] $call:ty, $output:ty) => {
+    ([$lifetime:lifetime $($own:lifetime)?] $call:ty, $output:ty $(, $near:ident)?) => {
         impl<$($own)?> IntoFuture for $call {
             type Output = $output;
             type IntoFuture = Answer<$lifetime, $output>;
 
             fn into_future(self) -> Answer<$lifetime, $output> {
                 #[cfg(feature = "redis")]
-                if self.limiter().shared.is_some() {
+                if let Some(_shared) = &self.limiter().shared {
+                    $(if let Some(answer) = self.$near(_shared) {
+                        return Answer::new(answer);
+                    })?
                     let limiter = Arc::clone(self.limiter());
                     return Answer::later(async move {
                         match &limiter.shared {

@@ -12,7 +12,7 @@ use super::{Inner, Limiter, Observer, OnStoreFailure, UnknownRule};
 use crate::clock::{Clock, ManualClock, Watcher};
 use crate::key::Secret;
 use crate::limit::{Limit, LimitBuilder, LimitError};
-use crate::rule::{Limits, RuleSet, RuleSpec};
+use crate::rule::{Consistency, Limits, RuleSet, RuleSpec};
 use crate::store::memory::{KEYS_DEFAULT, Memory};
 use crate::sync::Mutex;
 use arc_swap::ArcSwap;
@@ -109,11 +109,23 @@ impl Builder {
         name: &str,
         policy: OnStoreFailure,
     ) -> Result<Builder, UnknownRule> {
-        match self.set.rules.iter_mut().find(|known| *known.id == *name) {
-            Some(known) => {
-                known.on_store_failure = policy;
-                Ok(self)
-            }
+        self.known(name)?.on_store_failure = policy;
+        Ok(self)
+    }
+
+    /// How exactly servers that share a store count together under a rule; exactly, unless said.
+    pub fn consistency(
+        mut self,
+        name: &str,
+        consistency: Consistency,
+    ) -> Result<Builder, UnknownRule> {
+        self.known(name)?.consistency = consistency;
+        Ok(self)
+    }
+
+    fn known(&mut self, name: &str) -> Result<&mut RuleSpec, UnknownRule> {
+        match self.set.rules.iter().position(|known| *known.id == *name) {
+            Some(number) => Ok(&mut self.set.rules[number]),
             None => Err(UnknownRule::new(name, self.set.rules.iter().map(|known| &*known.id))),
         }
     }

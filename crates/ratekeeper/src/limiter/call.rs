@@ -41,6 +41,16 @@ impl Call<'_> {
         &self.rule.limiter
     }
 
+    /// What is decided here, though the store is shared.
+    #[cfg(feature = "redis")]
+    fn near(&self, shared: &Shared) -> Option<Decision> {
+        let Call { rule: Rule { limiter, rule }, who, action } = self;
+        let Action::Charge(cost) = *action else { return None };
+        let decision = limiter.near_one(shared, (rule, *who, cost))?;
+        limiter.observe(rule, who.local, &decision, cost);
+        Some(decision)
+    }
+
     #[cfg(feature = "redis")]
     async fn run_shared(self, shared: &Shared) -> Decision {
         let Call { rule: Rule { limiter, rule }, who, action } = self;
@@ -96,6 +106,11 @@ impl Check<'_> {
 
     fn limiter(&self) -> &Arc<Inner> {
         self.0.limiter()
+    }
+
+    #[cfg(feature = "redis")]
+    fn near(&self, shared: &Shared) -> Option<Decision> {
+        self.0.near(shared)
     }
 
     #[cfg(feature = "redis")]
@@ -183,6 +198,9 @@ impl CheckAll<'_> {
         if rules.iter().any(|asked| asked.rule.manner.instance) {
             return limiter.check_near_and_far(self.rules).await;
         }
+        if let Some(decisions) = limiter.near(shared, rules, u64::MAX) {
+            return limiter.by_rule(rules, &decisions);
+        }
         let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
         limiter.by_rule(rules, &admitted.decisions)
     }
@@ -242,6 +260,10 @@ pub(super) const AT_ONCE: usize = 128;
 
 #[cfg(feature = "redis")]
 pub(super) async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Asked) -> Decision {
+    if let Some(decision) = limiter.near_one(shared, (&asked.rule, asked.who, asked.cost)) {
+        limiter.observe(&asked.rule, asked.who.local, &decision, asked.cost);
+        return decision;
+    }
     let rules = std::slice::from_ref(&asked);
     let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
     let decision = Decision::together(&admitted.decisions);
@@ -249,8 +271,8 @@ pub(super) async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Ask
     decision
 }
 
-awaitable!(['a 'a] Call<'a>, Decision);
-awaitable!(['a 'a] Check<'a>, Decision);
+awaitable!(['a 'a] Call<'a>, Decision, near);
+awaitable!(['a 'a] Check<'a>, Decision, near);
 awaitable!(['a 'a] CheckMany<'a>, Vec<Decision>);
 awaitable!(['a 'a] CheckAll<'a>, Decisions);
 awaitable!(['a 'a] ReleasePermit<'a>, bool);

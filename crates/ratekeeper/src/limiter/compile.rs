@@ -40,6 +40,17 @@ pub(super) struct Manner {
         expect(dead_code, reason = "memory is this server's alone")
     )]
     pub(super) instance: bool,
+    /// Whether units are taken from a shared store in shares; and only those of hot keys.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "memory is this server's alone")
+    )]
+    pub(super) leases: bool,
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "memory is this server's alone")
+    )]
+    pub(super) leases_hot: bool,
     pub(super) after: After,
     /// Whether what a request takes is an estimate, to be settled; others are what they are.
     pub(super) metered: bool,

@@ -15,7 +15,7 @@ use crate::limit::Limit;
 use crate::rule::index::Index;
 use crate::rule::when::Condition;
 use crate::rule::{
-    CostSpec, Count, Exempt, FieldForms, KeyKind, Limits, Match, RuleSet, RuleSpec, Scope,
+    Consistency, CostSpec, Count, Exempt, FieldForms, KeyKind, Limits, Match, RuleSet, RuleSpec, Scope,
 };
 use found::{Finder, exempt_index};
 use std::collections::HashMap;
@@ -211,6 +211,8 @@ fn of_tier(rules: &[Arc<Compiled>], tier: usize) -> Option<&Arc<Compiled>> {
 
 impl Manner {
     fn of(spec: &RuleSpec, version: u64) -> Manner {
+        let failures = spec.count == Count::Failures;
+        let after = After { settle: spec.settle.clone(), failures };
         Manner {
             version,
             public: spec.name.clone(),
@@ -218,7 +220,9 @@ impl Manner {
             instance: spec.scope == Scope::Instance,
             metered: spec.settle.is_some() || matches!(spec.cost, CostSpec::Header { .. }),
             given: false,
-            after: After { settle: spec.settle.clone(), failures: spec.count == Count::Failures },
+            leases: spec.consistency != Consistency::Exact && !after.is_needed(),
+            leases_hot: spec.consistency == Consistency::Auto,
+            after,
         }
     }
 }
@@ -250,6 +254,8 @@ impl Limiter {
         let before = Some((&*former, self.0.clock.now()));
         let version = number(former.version);
         self.0.rules.store(Arc::new(Release::new(&self.0.secret, rules, version, before)));
+        #[cfg(feature = "redis")]
+        self.0.end_shares();
         // Whoever holds it last frees it, which takes long where there are many rules: nobody who decides.
         let size = |entry: &Entry| 1 + entry.overrides.len();
         let waits = former.entries.iter().map(size).sum::<usize>() > FREED_AT_ONCE;

@@ -5,9 +5,11 @@
 //! itself is charged to its share, which is kept in step while the store is there.
 
 mod keeper;
+mod near;
 mod nodes;
 mod records;
 mod settle;
+mod shares;
 mod waiting;
 mod within;
 
@@ -22,20 +24,30 @@ use crate::name::PermitId;
 use crate::store::redis::{
     Again, Ask, Charged, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
+use crate::store::denied::Denied;
+use crate::store::lease::{Heat, Leases};
 use crate::store::{Charge, Contents, Receipt};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
-use std::sync::Arc;
+use shares::Owner;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(super) struct Shared {
     pub(super) redis: Redis,
     keeper: Keeper,
     nodes: Nodes,
+    denied: Denied,
+    leases: Leases<Owner>,
+    heat: OnceLock<Heat>,
+    /// Whether somebody looks for shares that have ended.
+    sweeps: AtomicBool,
+    /// Whether no more shares are taken.
+    drains: AtomicBool,
     /// Makes identities that cannot be guessed.
     secret: RandomState,
     count: AtomicU64,
@@ -75,10 +87,21 @@ pub(super) enum Backing {
 
 impl Shared {
     pub(super) fn new(config: RedisConfig, given_time: bool) -> Shared {
-        let nodes = Nodes::new(config.nodes);
+        let (nodes, denied) = (Nodes::new(config.nodes), Denied::new(config.forget_refusals));
         let (redis, keeper) = (Redis::new(config, given_time), Keeper::default());
         let (secret, count) = (RandomState::new(), AtomicU64::new(0));
-        Shared { redis, keeper, nodes, secret, count }
+        Shared {
+            redis,
+            keeper,
+            nodes,
+            denied,
+            leases: Leases::new(),
+            heat: OnceLock::new(),
+            sweeps: AtomicBool::new(false),
+            drains: AtomicBool::new(false),
+            secret,
+            count,
+        }
     }
 
     /// A new identity that leads to the tag.
@@ -115,15 +138,21 @@ impl Compiled {
 /// A charge for each limit of each rule; the caller waits for a turn no longer than `patience`.
 fn asks(rules: &[Asked], patience: u64) -> Vec<Ask<'_>> {
     let each = rules.iter().flat_map(|Asked { rule, who, cost }| {
-        rule.charges(who.local, *cost).map(move |charge| Ask { charge, who: who.shared, patience })
+        rule.charges(who.local, *cost).map(move |charge| Ask { charge, who: who.shared, patience, share: None })
     });
     each.collect()
 }
 
-impl Asked {
+impl Compiled {
     /// Whether each server has a share while the store is away.
     fn is_local(&self) -> bool {
-        self.rule.manner.on_store_failure == OnStoreFailure::Local
+        self.manner.on_store_failure == OnStoreFailure::Local
+    }
+}
+
+impl Asked {
+    fn is_local(&self) -> bool {
+        self.rule.is_local()
     }
 }
 
@@ -136,7 +165,12 @@ impl Inner {
         patience: u64,
         permits: Permits,
     ) -> Admitted {
-        let asks = asks(rules, patience);
+        let now = self.clock.now();
+        if let Some(decisions) = self.denied(shared, rules, (patience, now)) {
+            return Admitted::nowhere(decisions);
+        }
+        let mut asks = asks(rules, patience);
+        let wishes = self.wish(shared, rules, &mut asks);
         let Some(first) = asks.first() else {
             return Admitted::nowhere(Vec::new());
         };
@@ -163,6 +197,8 @@ impl Inner {
         }
         match charged {
             Ok(charged) => {
+                self.note(shared, &asks, (taken.given, &charged));
+                self.granted(wishes, &asks, (taken.given, &charged));
                 let mut admitted = self.arrived(shared, rules, id.get(), charged);
                 let named = record.is_some() && !admitted.receipts.is_empty();
                 for (ask, decision) in asks.iter().zip(&mut admitted.decisions) {
@@ -176,7 +212,7 @@ impl Inner {
 
     /// What the store has answered.
     fn arrived(&self, shared: &Shared, rules: &[Asked], id: u64, charged: Charged) -> Admitted {
-        let Charged { decisions, receipts, alien } = charged;
+        let Charged { decisions, receipts, alien, .. } = charged;
         if alien > 0 {
             self.tell(&shared.redis.alien());
         }
@@ -279,7 +315,7 @@ impl Inner {
         who: Who,
         most: usize,
     ) -> Option<(u64, Contents)> {
-        let ask = Ask { charge, who: who.shared, patience: 0 };
+        let ask = Ask { charge, who: who.shared, patience: 0, share: None };
         let held = shared.redis.look(&ask, most, self.clock.now()).await;
         held.inspect_err(|error| self.tell(error)).ok()
     }

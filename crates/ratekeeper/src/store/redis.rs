@@ -6,7 +6,9 @@
 
 mod ask;
 mod board;
+mod call;
 mod cluster;
+mod coalesce;
 mod config;
 mod connect;
 mod error;
@@ -18,6 +20,7 @@ mod records;
 mod request;
 mod script;
 mod sentinel;
+mod state;
 #[cfg(feature = "redis-tls")]
 mod tls;
 mod topology;
@@ -25,22 +28,23 @@ mod usage;
 mod verify;
 
 pub(crate) use ask::Back;
-pub(super) use ask::NOT_OURS;
+pub(super) use state::NOT_OURS;
 pub use board::{Board, NUMBER_MAX, News, Posted, UNREADABLE};
 pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
 pub(crate) use name::{Held, Tag};
 pub(crate) use records::Record;
+pub(crate) use state::State;
 pub use usage::StoreUsage;
 
 use super::{Charge, Receipt};
-use crate::algorithm::{NOW_MAX, Retry};
+use crate::algorithm::Retry;
 use crate::decision::{Decision, Source};
-use ::redis::Value;
 use ask::Seen;
+use call::{Call, Told};
 use link::Probe;
 use request::Request;
-use script::{Part, Scripts};
+use script::Part;
 use std::sync::Arc;
 use tokio::time::Instant;
 use topology::Topology;
@@ -48,7 +52,6 @@ use topology::Topology;
 pub(crate) struct Redis {
     config: Arc<RedisConfig>,
     topology: Topology,
-    scripts: Scripts,
     given_time: bool,
 }
 
@@ -60,6 +63,15 @@ pub(crate) struct Ask<'a> {
     pub(crate) who: u128,
     /// How long the caller would wait for its turn, in ticks.
     pub(crate) patience: u64,
+    /// What is taken beside the cost, to be spent later.
+    pub(crate) share: Option<Share>,
+}
+
+/// Units that are taken beside a cost, if so many are left with them that taking them hurts nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) units: u64,
+    pub(crate) spare: u64,
 }
 
 impl Ask<'_> {
@@ -93,30 +105,19 @@ pub(crate) struct Charged {
     pub(crate) receipts: Vec<Receipt>,
     /// How many of the buckets hold something that is not ours.
     pub(crate) alien: usize,
+    /// What is known of each bucket from now on.
+    pub(crate) known: Vec<Known>,
 }
 
-/// One call of a script, whose keys have one tag.
-struct Call {
-    charges: bool,
-    tag: Tag,
-    given: u64,
-    deadline: Instant,
-    parts: Vec<Part>,
-    keys: Vec<Vec<u8>>,
-    args: Vec<Vec<u8>>,
-}
-
-impl Call {
-    fn new(charges: bool, tag: Tag, given: u64, deadline: Instant) -> Call {
-        let (parts, keys, args) = (Vec::new(), Vec::new(), Vec::new());
-        Call { charges, tag, given, deadline, parts, keys, args }
-    }
-
-    fn add(&mut self, part: Part, key: Vec<u8>, argument: Vec<u8>) {
-        self.parts.push(part);
-        self.keys.push(key);
-        self.args.push(argument);
-    }
+/// What a bucket holds after a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// Nothing if that is not known.
+    pub(crate) state: Option<State>,
+    /// The time by the store's clock.
+    pub(crate) now: u64,
+    /// Whether the share was taken that was asked for.
+    pub(crate) share: bool,
 }
 
 impl Redis {
@@ -124,7 +125,7 @@ impl Redis {
     pub(crate) fn new(config: RedisConfig, given_time: bool) -> Redis {
         let config = Arc::new(config);
         let topology = Topology::new(&config, probe);
-        Redis { config, topology, scripts: Scripts::new(given_time), given_time }
+        Redis { config, topology, given_time }
     }
 
     /// Charges all buckets, or none if one refuses. Permits that are taken have this identity.
@@ -177,21 +178,23 @@ impl Redis {
         (given, deadline): (u64, Instant),
         done: &mut [Option<(bool, Decision)>],
     ) -> Result<(), StoreError> {
-        let mut call = Call::new(false, each[group[0]].0.tag(), given, deadline);
+        let mut call = self.call(false, each[group[0]].0.tag(), given, deadline);
         for index in group {
             let (ask, back) = &each[*index];
             let meter = ask.charge.meter;
             let (part, argument) = ask::back(&meter.kind, meter.shown, *back);
             call.add(part, self.name(ask), argument);
         }
-        let (now, rows) = self.run(&mut call).await?;
-        for ((index, row), part) in group.iter().zip(rows.chunks(2)).zip(&call.parts) {
+        let parts = call.parts.clone();
+        let Told { now, rows } = self.topology.ask(call).await?;
+        for ((index, row), part) in group.iter().zip(rows.chunks(2)).zip(&parts) {
             let [did, seen] = row else { return Err(self.unreadable()) };
             // What is reported of a bucket that was forgotten is what it held before.
             let seen = if *part == Part::Plain { &Seen::Nothing } else { seen };
             let charge = each[*index].0.charge;
-            let judged = ask::judge(&charge, 0, seen, now, 0);
-            let mut verdict = judged.map_or(NOT_OURS, |(verdict, _)| verdict);
+            let state = seen.state(&charge.meter.kind);
+            let judged = state.and_then(|state| state.judge(&charge, 0, now, 0));
+            let mut verdict = judged.map_or(NOT_OURS, |judged| judged.verdict);
             // Nobody waits for a turn here.
             verdict.retry_after = verdict.retry_after.max(Retry::NOW);
             // Nor is anybody told when there is more.
@@ -212,10 +215,10 @@ impl Redis {
         let taken = Taken { id, record: None, given, hold_most: u64::MAX };
         let mut failed = Ok(());
         for ask in asks {
-            let mut call = Call::new(true, ask.tag(), given, self.deadline());
+            let mut call = self.call(true, ask.tag(), given, self.deadline());
             let argument = ask::charge(&ask.charge, false, 0, &taken, 0);
             call.add(Part::Permits, self.name(ask), argument);
-            failed = failed.and(self.run(&mut call).await.map(|_| ()));
+            failed = failed.and(self.topology.ask(call).await.map(|_| ()));
         }
         failed
     }
@@ -252,15 +255,9 @@ impl Redis {
         name::bucket(&self.config.prefix, ask.tag(), ask.hash())
     }
 
-    /// Runs a script: the time, and what it reports.
-    async fn run(&self, call: &mut Call) -> Result<(u64, Vec<Seen>), StoreError> {
-        if self.given_time {
-            call.args.push(call.given.to_string().into_bytes());
-        }
-        let script = self.scripts.get(call.charges, call.parts.iter().copied());
-        let texts = (&call.keys[..], &call.args[..]);
-        let answer = self.topology.run(call.tag, script, texts, call.deadline).await?;
-        read(answer).ok_or_else(|| self.unreadable())
+    /// A call without keys yet, of which all have this tag.
+    fn call(&self, charges: bool, tag: Tag, given: u64, deadline: Instant) -> Call {
+        Call::new(charges, tag, self.given_time.then_some(given), deadline)
     }
 
     fn deadline(&self) -> Instant {
@@ -274,26 +271,11 @@ impl Redis {
     }
 }
 
-/// The time, and what follows it.
-fn read(answer: Value) -> Option<(u64, Vec<Seen>)> {
-    let Value::Array(values) = answer else { return None };
-    let mut values = values.into_iter();
-    let Some(Value::Int(now)) = values.next() else { return None };
-    let seen = values.map(|value| match value {
-        Value::Nil => Some(Seen::Nothing),
-        Value::BulkString(text) => Some(Seen::Text(text)),
-        Value::Int(0) => Some(Seen::Alien),
-        Value::Int(_) => Some(Seen::Text(b"1".to_vec())),
-        _ => None,
-    });
-    Some((u64::try_from(now).ok()?.min(NOW_MAX), seen.collect::<Option<_>>()?))
-}
-
 /// The call by which a server is probed: a charge of a bucket that is whole again in a moment. It runs
 /// the script that most rules use, and it writes.
 fn probe(config: &RedisConfig, tag: Tag) -> Probe {
-    let scripts = Scripts::new(false);
-    let script = scripts.get(true, [Part::Bucket].into_iter());
-    let key = name::other(&config.prefix, tag, "probe");
-    Probe(script.whole(&[key], &[ask::probe()]))
+    let mut call = Call::new(true, tag, None, Instant::now());
+    call.add(Part::Bucket, name::other(&config.prefix, tag, "probe"), ask::probe());
+    let (mut sizes, mut given) = (Vec::new(), Vec::new());
+    Probe(call::texts(&[&call], &mut sizes, &mut given).whole())
 }

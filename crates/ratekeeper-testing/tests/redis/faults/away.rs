@@ -97,7 +97,7 @@ fn a_storm_of_lost_connections_costs_hardly_any_answer() {
     assert!(killed >= 60, "connections were lost: {killed}");
     fleet.judge(&history, &Fault { time: start..end, loses: false });
     let during = history.only(|call| call.is_in(&(start..end)));
-    let without = during.count(|call| call.source != Source::Store);
+    let without = during.count(|call| !call.is_stored());
     let all = during.calls.len();
     assert!(without * 100 <= all, "{without} of {all} without: {:?}", fleet.witness);
     fleet.judge_recovery(&history, end, ms(200) * 2);

@@ -80,10 +80,10 @@ fn calls_under_way_are_bounded_and_all_are_answered() {
     };
     let answers = at_once(3_000);
     assert!(answers.iter().all(|source| *source == Source::FailedOpen));
-    // Those who wait for room may have that of the first, who gave up a little earlier than they.
-    assert!((IN_FLIGHT..=2 * IN_FLIGHT).contains(&fake.count("EVALSHA")));
+    // They go together: two at a time, each of which is waited for as long as the last who is in it.
+    assert!((2..=8).contains(&fake.count("EVALSHA")), "{} scripts", fake.count("EVALSHA"));
     let classes = [Class::Busy, Class::Timeout, Class::Open];
-    assert_eq!(classes.map(|class| witness.count(class)).iter().sum::<u64>(), 3_000);
+    assert_eq!(classes.map(|class| witness.count(class)).iter().sum::<u64>(), 3_000, "{witness:?}");
     assert!(witness.count(Class::Timeout) <= 2 * IN_FLIGHT as u64);
     fake.answer(Answer::Well);
     let rule = limiter.rule("open").unwrap();

@@ -3,7 +3,6 @@
 //! Invariant: no rule falls back on its policy for outages, and no other key notices.
 
 use super::fleet::{BURST, Fault, Fleet, RATE, ms, turn};
-use ratekeeper::Source;
 use ratekeeper::outage::Class;
 use ratekeeper_testing::servers::wire::Reply;
 use ratekeeper_testing::servers::{Kind, Server};
@@ -35,7 +34,7 @@ fn a_store_that_is_emptied_gives_away_one_burst() {
     load.go_on(ms(1_500));
     let history = load.stop();
     fleet.judge(&history, &Fault { time: start..end, loses: true });
-    assert_eq!(history.count(|call| call.source != Source::Store), 0, "{:?}", fleet.witness);
+    assert_eq!(history.count(|call| !call.is_stored()), 0, "{:?}", fleet.witness);
     let admitted =
         history.only(|call| call.rule == "open" && call.key == "bob").count(|call| call.allowed);
     let least = 2 * BURST + RATE * 2;
@@ -59,7 +58,7 @@ fn scripts_that_are_forgotten_are_brought_again_once_each() {
     let history = load.stop();
     let whole = count_of(&server, "eval") - before;
     fleet.judge(&history, &Fault { time: start..end, loses: false });
-    let without = history.count(|call| call.source != Source::Store);
+    let without = history.count(|call| !call.is_stored());
     assert_eq!(without, 0, "{:?}", fleet.witness);
     let most = u64::from(flushes) * fleet.nodes.len() as u64;
     assert!(whole <= most, "{whole} whole scripts after {flushes} flushes, at most {most}");
@@ -95,7 +94,7 @@ fn a_key_that_holds_something_else_is_refused_and_no_other() {
         load.go_on(ms(500));
     }
     let history = load.stop();
-    assert_eq!(history.count(|call| call.source != Source::Store), 0, "{:?}", fleet.witness);
+    assert_eq!(history.count(|call| !call.is_stored()), 0, "{:?}", fleet.witness);
     let spoilt = |asked, answered| bad.iter().any(|bad| bad.start <= asked && answered < bad.end);
     let eve = history.only(|call| call.key == "eve");
     let refused = eve.only(|call| spoilt(call.asked, call.answered));

@@ -201,7 +201,7 @@ impl Fleet {
         let recovered = history.recovered(from);
         let part = |time: Range<Duration>| {
             let part = history.only(|call| call.is_in(&time));
-            let stored = part.count(|call| call.source == Source::Store);
+            let stored = part.count(Call::is_stored);
             format!("{stored} of {} from the store in {time:?}", part.calls.len())
         };
         let second = Duration::from_secs(1);
@@ -232,6 +232,7 @@ pub(super) const SECRET: &str = "open-sesame-4711";
 fn judge_call(call: &Call, nodes: u64) {
     let expected = match (&*call.rule, call.source) {
         (_, Source::Store) => Some((BURST, None)),
+        (_, Source::DeniedCache) => Some((BURST, Some(false))),
         ("open", Source::FailedOpen) => Some((u64::MAX, Some(true))),
         ("closed", Source::FailedClosed) => Some((u64::MAX, Some(false))),
         ("local", Source::Local) => Some((BURST.div_ceil(nodes), None)),

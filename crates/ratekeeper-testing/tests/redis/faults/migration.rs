@@ -4,7 +4,6 @@
 
 use super::cluster::key_on;
 use super::fleet::{Fault, Fleet, ms, turn};
-use ratekeeper::Source;
 use ratekeeper_testing::servers::wire::Reply;
 use ratekeeper_testing::servers::{Cluster, Kind};
 
@@ -54,7 +53,7 @@ fn slots_that_move_take_their_buckets_along() {
     load.go_on(ms(1_000));
     let history = load.stop();
     fleet.judge(&history, &Fault { time: start..end, loses: false });
-    let without = history.count(|call| call.source != Source::Store);
+    let without = history.count(|call| !call.is_stored());
     assert_eq!(without, 0, "{:?}", fleet.witness);
     for node in [0, 1, 2] {
         let here = cluster.nodes[node].text(&["CLUSTER", "COUNTKEYSINSLOT", &slot]);

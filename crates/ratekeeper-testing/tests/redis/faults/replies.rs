@@ -127,7 +127,8 @@ fn every_error_of_a_server_gets_what_the_contract_says() {
 
 /// Goal: however many calls were under way on a connection that is lost, that is one failure, and the
 /// next call is made. (Once, five calls on one lost connection opened the breaker.)
-/// Method: twenty calls that are not answered when the connection is cut; then one more.
+/// Method: twenty calls, two scripts of which are not answered when the connection is cut; those who wait go by
+/// the next one, and so does one more.
 #[test]
 fn a_lost_connection_is_one_failure_however_many_calls_it_had() {
     let bench = Bench::new(ms(10_000));
@@ -139,14 +140,15 @@ fn a_lost_connection_is_one_failure_however_many_calls_it_had() {
     let rule = bench.limiter.rule("open").unwrap();
     let call = |rule: Rule| async move { rule.check("alice").await.source() };
     let calls: Vec<_> = (0..20).map(|_| runtime.spawn(call(rule.clone()))).collect();
-    wait_until("all calls are under way", || bench.fake.count("EVALSHA") == 20);
+    wait_until("scripts are under way", || bench.fake.count("EVALSHA") == 2);
     bench.fake.answer(Answer::Well);
     bench.fake.hang_up();
-    for call in calls {
-        assert_eq!(runtime.block_on(call).unwrap(), Source::FailedOpen);
-    }
+    let sources = calls.into_iter().map(|call| runtime.block_on(call).unwrap());
+    let (stored, lost): (Vec<_>, Vec<_>) = sources.partition(|own| *own == Source::Store);
+    assert!(lost.len() >= 2 && lost.iter().all(|own| *own == Source::FailedOpen), "{lost:?}");
     assert_eq!(bench.witness.classes(), [Class::Connection]);
-    assert_eq!(bench.witness.count(Class::Connection), 20, "{:?}", bench.witness);
+    let counted = bench.witness.count(Class::Connection);
+    assert_eq!(counted, 20 - stored.len() as u64, "{:?}", bench.witness);
     assert!(store(), "{:?}", bench.witness);
     assert_eq!(bench.witness.count(Class::Open), 0, "{:?}", bench.witness);
 }

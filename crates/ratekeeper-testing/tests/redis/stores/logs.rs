@@ -11,7 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn shared(url: &str) -> Builder {
     let config: RedisConfig = url.parse().unwrap();
-    Limiter::redis(config.deadline(5 * SECOND))
+    Limiter::redis(config.deadline(5 * SECOND).forget_refusals())
 }
 
 /// Each entry, as seconds since a time, and units.

@@ -181,6 +181,9 @@ impl Inner {
     ) -> (Few<RuleResult>, Option<Hold>) {
         let permits = if way == Way::Here { Permits::Here } else { Permits::ByName };
         let patience = if way == Way::Now { 0 } else { u64::MAX };
+        if let Some(decisions) = self.near(shared, &rules, patience) {
+            return (self.results(&rules, &decisions, shadow), None);
+        }
         let admitted = match until.filter(|_| way == Way::Now) {
             Some(until) => self.admit_within(shared, &rules, until).await,
             None => self.admit_shared(shared, &rules, patience, permits).await,

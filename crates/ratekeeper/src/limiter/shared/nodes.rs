@@ -7,6 +7,7 @@ use super::asks;
 use crate::limit::Limit;
 use crate::limiter::compile::{Manner, compile};
 use crate::limiter::{Asked, Inner};
+use crate::store::lease::LASTS;
 use crate::store::redis::Taken;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
@@ -17,6 +18,11 @@ use tokio::time::sleep;
 /// How often a server says that it is there, and for how long that holds.
 const EVERY: Duration = Duration::from_secs(3);
 const HOLDS: Duration = Duration::from_secs(10);
+
+/// Ticks for which a count is certain, and after which a server that came is in the counts of all others that are, and
+/// what they took before that has ended.
+const FRESH: u64 = 6_000_000;
+const JOINED: u64 = FRESH + LASTS;
 
 /// Counts in a row that have to be lower before one is believed: for longer than one holds.
 const FEWER_TIMES: u64 = 3;
@@ -35,22 +41,39 @@ pub(super) struct Nodes {
     id: u64,
     /// How often in a row there were fewer.
     fewer: AtomicU64,
+    /// Whether the size of the fleet was said.
+    said: bool,
+    /// The ticks at which they were counted for the first time, and last.
+    first: AtomicU64,
+    last: AtomicU64,
 }
 
 impl Nodes {
     pub(super) fn new(said: Option<u32>) -> Nodes {
         let (count, idle) = (AtomicU64::new(said.unwrap_or(1).into()), said.is_none());
         let id = RandomState::new().hash_one(NAME) | 1 << 63;
-        Nodes { count, idle: AtomicBool::new(idle), id, fewer: AtomicU64::new(0) }
+        let (idle, fewer) = (AtomicBool::new(idle), AtomicU64::new(0));
+        let (first, last) = (AtomicU64::new(0), AtomicU64::new(0));
+        Nodes { count, idle, id, fewer, said: said.is_some(), first, last }
     }
 
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.count.load(Ordering::Relaxed)).unwrap_or(u32::MAX).max(1)
     }
 
+    /// How many servers there are, where that has to be certain: `None` until all others know of this one, and while
+    /// they were not counted lately.
+    pub(super) fn fleet(&self, now: u64) -> Option<u32> {
+        let (first, last) = (self.first.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed));
+        let certain = first > 0 && now >= first + JOINED && now <= last + FRESH;
+        (self.said || certain).then(|| self.count())
+    }
+
     /// Takes note of a count. After a store has lost everything, servers come back one by one, so fewer
     /// than before are believed once all had the time to.
-    fn note(&self, count: u64) {
+    fn note(&self, count: u64, now: u64) {
+        let _ = self.first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+        self.last.store(now, Ordering::Relaxed);
         let fewer = count < self.count.load(Ordering::Relaxed);
         let times = if fewer { self.fewer.fetch_add(1, Ordering::Relaxed) } else { 0 };
         if !fewer || times >= FEWER_TIMES {
@@ -104,7 +127,7 @@ async fn count(limiter: &Inner, rule: &Asked) {
         Taken { id: nodes.id, record: None, given: limiter.clock.now(), hold_most: u64::MAX };
     if let Ok(charged) = shared.redis.charge(&asks, taken).await {
         for decision in charged.decisions {
-            nodes.note(MOST - decision.remaining());
+            nodes.note(MOST - decision.remaining(), taken.given);
         }
     }
 }

@@ -34,7 +34,10 @@ impl Inner {
             let formers = asks.iter().flat_map(|ask| ask.formers(self.clock.now()));
             each.extend(formers.map(|former| (former, Back::Forget)));
         }
-        match shared.redis.back(&each, self.clock.now()).await {
+        let reset = matches!(action, Action::Reset);
+        let done = shared.redis.back(&each, self.clock.now()).await;
+        self.forget_near(shared, &asks, reset);
+        match done {
             Ok(done) => {
                 self.change_shares(shared, rules, action);
                 let done = done.into_iter().take(asks.len()).map(|(_, decision)| decision);
@@ -83,6 +86,7 @@ impl Inner {
         {
             self.tell(&error);
         }
+        self.forget_near(shared, &asks, false);
     }
 
     /// The same, without waiting for it.
@@ -131,6 +135,7 @@ impl Inner {
         if let Err(error) = shared.redis.back(&each, self.clock.now()).await {
             self.tell(&error);
         }
+        self.forget_near(shared, &asks, false);
     }
 
     /// Gives a permit by name back.

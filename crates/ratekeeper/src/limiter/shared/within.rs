@@ -21,14 +21,22 @@ impl Inner {
         if rules.iter().any(Asked::is_local) {
             shared.nodes.keep(self);
         }
+        if let Some(decisions) = self.denied(shared, rules, (0, self.clock.now())) {
+            return Admitted::nowhere(decisions);
+        }
         let (limiter, owned) = (Arc::clone(self), rules.to_vec());
         let asking = tokio::spawn(async move {
-            let (asks, own) = (asks(&owned, 0), limiter.shared.as_ref()?);
+            let (mut asks, own) = (asks(&owned, 0), limiter.shared.as_ref()?);
+            let wishes = limiter.wish(own, &owned, &mut asks);
             let id = own.id(asks.first()?.tag(), Permits::ByName).get();
             let given = limiter.clock.now();
             let taken = Taken { id, record: None, given, hold_most: u64::MAX };
             let charged = own.redis.charge(&asks, taken).await;
             limiter.tell_time(given, charged.is_ok());
+            if let Ok(charged) = &charged {
+                limiter.note(own, &asks, (given, charged));
+                limiter.granted(wishes, &asks, (given, charged));
+            }
             Some((id, charged))
         });
         match timeout_at(until, asking).await {

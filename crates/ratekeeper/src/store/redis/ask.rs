@@ -5,12 +5,9 @@
 //! is given are whole and within 2^53.
 
 use super::super::{Charge, Kind, Stamp};
-use super::Taken;
+use super::{Share, Taken};
 use super::script::Part;
 use crate::algorithm::bucket::Arrival;
-use crate::algorithm::fixed_window::Window;
-use crate::algorithm::sliding_counter::Windows;
-use crate::algorithm::{Retry, UNKNOWN, Verdict};
 
 /// The largest number of a script.
 const MOST: u64 = (1 << 53) - 1;
@@ -37,11 +34,9 @@ pub(super) enum Seen {
     Text(Vec<u8>),
     /// Something that is not ours.
     Alien,
+    /// Not of a bucket: that something was done, and what.
+    Flags(u64),
 }
-
-/// What is said of a key that holds something else: no, and nobody knows for how long.
-pub(in crate::store) const NOT_OURS: Verdict =
-    Verdict { remaining: 0, reset_after: UNKNOWN, retry_after: Retry::UNKNOWN, more_after: 0 };
 
 fn numbers(letter: u8, numbers: &[u64]) -> Vec<u8> {
     let bytes = numbers.iter().flat_map(|number| number.min(&MOST).to_le_bytes());
@@ -87,6 +82,14 @@ pub(super) fn charge(
             argument
         }
     }
+}
+
+/// The argument that charges a bucket a cost and a share beside it, if so much is left as the share says, else the
+/// cost alone.
+pub(super) fn share(charge: &Charge<'_>, share: Share, taken: &Taken<'_>) -> Vec<u8> {
+    let units = [charge.cost.saturating_add(share.spare), charge.cost + share.units, charge.cost];
+    let each = units.map(|units| self::charge(&charge.for_units(units), false, 0, taken, 0));
+    [&b"+"[..], &each[0], &each[1], &each[2]].concat()
 }
 
 fn bucket_charge(
@@ -193,100 +196,4 @@ fn window_back(
         Back::Release(_) | Back::Forget => [0; 4],
     };
     numbers(letter, &[amount, period, settles, held, used, at])
-}
-
-/// What a bucket says to a charge, from what it held before; and where the charge goes if it is made.
-/// `None` if the report cannot be read.
-pub(super) fn judge(
-    charge: &Charge<'_>,
-    cost: u64,
-    seen: &Seen,
-    now: u64,
-    patience: u64,
-) -> Option<(Verdict, Stamp)> {
-    if *seen == Seen::Alien {
-        return Some((NOT_OURS, Stamp::default()));
-    }
-    let judged = match &charge.meter.kind {
-        Kind::Bucket(bucket) => {
-            let (verdict, next) = bucket.charge(seen.arrival()?, now, cost);
-            (verdict, next.into())
-        }
-        Kind::Shaping(shaping) => {
-            let (verdict, next) = shaping.charge(seen.arrival()?, now, cost, patience);
-            (verdict, next.into())
-        }
-        Kind::Fixed(window) => {
-            let [index, count] = seen.packed()?;
-            let state = Window { start: index.saturating_mul(window.period()), count };
-            let (verdict, next) = window.charge(state, now, cost);
-            (verdict, Stamp { tick: next.start, part: 0 })
-        }
-        Kind::Counter(counter) => {
-            let [index, current, previous] = seen.packed()?;
-            let windows = Windows { index, current, previous };
-            let (verdict, next) = counter.charge_with_more(windows, now, cost);
-            (verdict, Stamp { tick: next.index, part: 0 })
-        }
-        Kind::Log(log) => {
-            let [used, newest, goes] = seen.summary()?;
-            let now = now.max(newest);
-            let wait = |_| (goes + log.period()).saturating_sub(now).max(1);
-            let verdict = log.verdict(used, newest, now, cost, wait);
-            (log.told_more(verdict, used, wait), Stamp { tick: now, part: 0 })
-        }
-        Kind::Concurrency(limit) => {
-            let [held, ..] = seen.summary()?;
-            (limit.acquire(held, cost).0, Stamp::default())
-        }
-    };
-    Some(judged)
-}
-
-impl Seen {
-    /// The arrival of a bucket that holds something.
-    pub(super) fn held(&self) -> Option<Arrival> {
-        if matches!(self, Seen::Text(_)) { self.arrival() } else { None }
-    }
-
-    /// `1<tick>` or `1<tick>:<part>`.
-    pub(super) fn arrival(&self) -> Option<Arrival> {
-        let Seen::Text(text) = self else { return Some(Arrival::default()) };
-        let text = std::str::from_utf8(text).ok()?.strip_prefix('1')?;
-        let (tick, part) = text.split_once(':').unwrap_or((text, "0"));
-        Some(Arrival { tick: tick.parse().ok()?, part: part.parse().ok()? })
-    }
-
-    /// A number of 5 bytes and others of 3, or all of 6.
-    pub(super) fn packed<const N: usize>(&self) -> Option<[u64; N]> {
-        let Seen::Text(text) = self else { return Some([0; N]) };
-        let (form, mut rest) = text.split_first()?;
-        let mut next = |width: usize| {
-            let (digits, others) = rest.split_at_checked(width)?;
-            rest = others;
-            Some(digits.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
-        };
-        let mut values = [0; N];
-        for (place, value) in values.iter_mut().enumerate() {
-            let width = match (form, place) {
-                (b'1', 0) => 5,
-                (b'1', _) => 3,
-                _ => 6,
-            };
-            *value = next(width)?;
-        }
-        Some(values)
-    }
-
-    /// Up to three numbers with colons between.
-    pub(super) fn summary(&self) -> Option<[u64; 3]> {
-        let mut values = [0; 3];
-        if let Seen::Text(text) = self {
-            let numbers = std::str::from_utf8(text).ok()?.split(':');
-            for (value, number) in values.iter_mut().zip(numbers) {
-                *value = number.parse().ok()?;
-            }
-        }
-        Some(values)
-    }
 }

@@ -8,6 +8,7 @@ use super::connect;
 use super::error::{Class, StoreError};
 use super::link::CONNECT;
 use super::name::{self, Tag};
+use super::call::Texts;
 use super::script::Script;
 use super::sentinel;
 use super::topology::Topology;
@@ -88,10 +89,8 @@ impl Board {
     }
 
     async fn call(&self, args: &[&[u8]]) -> Result<Posted, StoreError> {
-        let args: Vec<Vec<u8>> = args.iter().map(|arg| arg.to_vec()).collect();
-        let keys = [self.key.clone()];
-        let deadline = Instant::now() + CALL;
-        let answer = self.topology.run(Tag::of(0), &self.script, (&keys, &args), deadline).await?;
+        let texts = Texts { script: &self.script, keys: vec![&self.key], args: args.to_vec() };
+        let answer = self.topology.run(Tag::of(0), &texts, Instant::now() + CALL).await?;
         let read = match answer {
             Value::Array(values) => <[Value; 2]>::try_from(values).ok(),
             _ => None,

@@ -41,6 +41,7 @@ pub struct RedisConfig {
     pub(crate) key_secret: Option<Vec<u8>>,
     pub(crate) nodes: Option<u32>,
     pub(super) allow_eviction: bool,
+    pub(crate) forget_refusals: bool,
 }
 
 /// What the addresses are.
@@ -122,6 +123,12 @@ impl RedisConfig {
     /// Takes a server that may drop keys when its memory is full, and with them what was counted.
     pub fn allow_eviction(self) -> RedisConfig {
         RedisConfig { allow_eviction: true, ..self }
+    }
+
+    /// Asks the store each time, also for what it refused a moment ago. What another server gives back then shows at once,
+    /// not within a quarter of a second, and whoever keeps asking for what there is not keeps the store busy.
+    pub fn forget_refusals(self) -> RedisConfig {
+        RedisConfig { forget_refusals: true, ..self }
     }
 
     /// One of the servers, as a URL, its password masked.

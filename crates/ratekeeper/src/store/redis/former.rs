@@ -4,7 +4,7 @@
 
 use super::request::Left;
 use super::script::Part;
-use super::{Ask, Call, Redis, StoreError, ask};
+use super::{Ask, Redis, StoreError, ask};
 
 impl<'a> Ask<'a> {
     /// The same key under rates that the limit had before.
@@ -19,9 +19,9 @@ impl Redis {
     pub(super) async fn bring_over(&self, left: &Left<'_>, given: u64) -> Result<(), StoreError> {
         let Left { ask, former, held, now } = left;
         let Some(arrival) = ask.charge.carried(&former.charge, *held, *now) else { return Ok(()) };
-        let mut call = Call::new(false, ask.tag(), given, self.deadline());
+        let mut call = self.call(false, ask.tag(), given, self.deadline());
         call.add(Part::Former, self.name(ask), ask::brought(arrival));
         call.add(Part::Plain, self.name(former), ask::forget());
-        self.run(&mut call).await.map(|_| ())
+        self.topology.ask(call).await.map(|_| ())
     }
 }

@@ -10,7 +10,9 @@ mod probe;
 use super::config::{Address, RedisConfig, Servers};
 use super::connect::{self, Connection};
 use super::error::{Breaks, Class, StoreError};
-use super::script::{SCRIPTS, Script};
+use super::call::Texts;
+use super::coalesce::Waiting;
+use super::script::SCRIPTS;
 use super::sentinel;
 use crate::store::guard::Breaker;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
@@ -21,7 +23,7 @@ use redis::{Cmd, Value};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 /// How long an attempt to connect may take.
@@ -34,7 +36,9 @@ const STALL: Duration = Duration::from_millis(10);
 pub(super) const IN_FLIGHT: usize = 1_024;
 
 pub(super) struct Link {
-    config: Arc<RedisConfig>,
+    pub(super) config: Arc<RedisConfig>,
+    /// Calls that are to go together.
+    pub(super) waiting: Waiting,
     /// The server; where sentinels are asked, they say which.
     address: Option<Address>,
     state: Mutex<State>,
@@ -78,6 +82,7 @@ impl Link {
     pub(super) fn new(config: &Arc<RedisConfig>, address: Option<Address>) -> Arc<Link> {
         Arc::new(Link {
             config: Arc::clone(config),
+            waiting: Waiting::default(),
             address,
             state: Mutex::new(State::Idle),
             changed: Notify::new(),
@@ -102,39 +107,52 @@ impl Link {
         self.breaker.is_open()
     }
 
-    /// Runs a script, if the breaker lets it, and tells the breaker.
-    pub(super) async fn run(
+    /// Room for one more call, if the breaker lets it.
+    pub(super) async fn enter(
         self: &Arc<Self>,
-        script: &Script,
-        (keys, args): (&[Vec<u8>], &[Vec<u8>]),
-        asking: bool,
         deadline: Instant,
-    ) -> Result<Value, StoreError> {
+    ) -> Result<SemaphorePermit<'_>, StoreError> {
         self.not_open()?;
+        if let Ok(room) = self.room.try_acquire() {
+            return Ok(room);
+        }
         let room = timeout_at(deadline, self.room.acquire()).await;
-        let Some(_room) = room.ok().and_then(Result::ok).filter(|_| Instant::now() < deadline)
+        let Some(room) = room.ok().and_then(Result::ok).filter(|_| Instant::now() < deadline)
         else {
             let fault = format!("has {IN_FLIGHT} calls under way, which is the most");
             return Err(self.error(Class::Busy, fault));
         };
         // Those who had the room before may have found out that there is no use.
         self.not_open()?;
-        let loads = self.loads[script.number].load(Ordering::Acquire);
-        let by_hash = script.by_hash(keys, args);
+        Ok(room)
+    }
+
+    /// Runs a script for so many calls that have room, and tells the breaker.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        texts: &Texts<'_>,
+        asking: bool,
+        deadline: Instant,
+        calls: usize,
+    ) -> Result<Value, StoreError> {
+        self.not_open()?;
+        let number = texts.script.number;
+        let loads = self.loads[number].load(Ordering::Acquire);
+        let by_hash = texts.by_hash();
         let mut outcome = self.exchange(&by_hash, asking, deadline).await;
         if is_unknown_script(&outcome.answer) {
             // One of those who find it missing brings it; the others try again.
             let _loading = timeout_at(deadline, self.loading.lock()).await;
-            if self.loads[script.number].load(Ordering::Acquire) != loads {
+            if self.loads[number].load(Ordering::Acquire) != loads {
                 outcome = self.exchange(&by_hash, asking, deadline).await;
             }
             if is_unknown_script(&outcome.answer) {
-                outcome = self.exchange(&script.whole(keys, args), asking, deadline).await;
-                self.loads[script.number].fetch_add(1, Ordering::AcqRel);
+                outcome = self.exchange(&texts.whole(), asking, deadline).await;
+                self.loads[number].fetch_add(1, Ordering::AcqRel);
             }
         }
         if outcome.is_news {
-            self.judge(&outcome.answer);
+            self.judge(&outcome.answer, calls);
         }
         outcome.answer
     }
@@ -185,8 +203,7 @@ impl Link {
                 again = false;
             }
         });
-        let late = |_| Err(self.error(Class::Timeout, "did not answer in time"));
-        let answer = answer.await.unwrap_or_else(late);
+        let answer = answer.await.unwrap_or_else(|_| Err(self.late()));
         // If we come that late, it was this process that stood still, which says nothing of the server.
         let ours = Instant::now().saturating_duration_since(deadline) > STALL;
         if ours && answer.as_ref().is_err_and(|error| error.class() == Class::Timeout) {
@@ -204,12 +221,14 @@ impl Link {
         Outcome { answer, is_news }
     }
 
-    /// Tells the breaker what became of a call.
-    fn judge(self: &Arc<Self>, answer: &Result<Value, StoreError>) {
-        let breaks =
-            answer.as_ref().err().map_or(Breaks::No, |error| error.class().policy().breaker);
+    /// Tells the breaker what became of so many calls.
+    fn judge(self: &Arc<Self>, answer: &Result<Value, StoreError>, calls: usize) {
+        let class = answer.as_ref().err().map(StoreError::class);
+        let breaks = class.map_or(Breaks::No, |class| class.policy().breaker);
+        // A connection that is lost is one failure, whatever was under way.
+        let calls = if class == Some(Class::Connection) { 1 } else { calls };
         let opened = match breaks {
-            Breaks::Counts => self.breaker.failed(),
+            Breaks::Counts => (0..calls).any(|_| self.breaker.failed()),
             Breaks::Opens => self.breaker.open(),
             Breaks::No => {
                 self.breaker.succeeded();
@@ -269,8 +288,20 @@ impl Link {
         self.address.as_ref().map_or_else(|| self.config.to_string(), |at| self.config.at(at))
     }
 
-    fn error(&self, class: Class, fault: impl Into<String>) -> StoreError {
+    pub(super) fn error(&self, class: Class, fault: impl Into<String>) -> StoreError {
         StoreError::new(&self.place(), class, fault)
+    }
+
+    /// What is told of an answer that did not come in time.
+    pub(super) fn late(&self) -> StoreError {
+        self.error(Class::Timeout, "did not answer in time")
+    }
+
+    /// What is told of an answer that is none of ours.
+    pub(super) fn unreadable(&self) -> StoreError {
+        let fault =
+            "gave an answer that is none of our scripts'; is this a Redis or Valkey server?";
+        self.error(Class::Alien, fault)
     }
 
     fn random(&self) -> u64 {

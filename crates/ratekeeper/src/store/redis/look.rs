@@ -5,9 +5,10 @@
 use super::super::{Charge, Contents, Kind};
 use super::ask::{self, Seen};
 use super::error::StoreError;
-use super::{Ask, Call, Redis, Taken, read};
-use crate::algorithm::fixed_window::Window;
-use crate::algorithm::sliding_counter::Windows;
+use super::call::{Texts, Told, read};
+use super::script::Scripts;
+use super::state::State;
+use super::{Ask, Redis, Taken};
 
 /// Bytes of the units before an entry, and of its own.
 const TOTAL: usize = 3;
@@ -31,10 +32,10 @@ impl Redis {
             return Ok((now, Contents::Log(entries)));
         }
         let taken = Taken { id: 0, record: None, given, hold_most: 0 };
-        let mut call = Call::new(true, ask.tag(), given, self.deadline());
+        let mut call = self.call(true, ask.tag(), given, self.deadline());
         let argument = ask::charge(&ask.charge, true, 0, &taken, 0);
         call.add(ask::part_of(&ask.charge.meter.kind), self.name(ask), argument);
-        let (now, rows) = self.run(&mut call).await?;
+        let Told { now, rows } = self.topology.ask(call).await?;
         let [_, seen] = &rows[..] else { return Err(self.unreadable()) };
         let held = Some(seen).filter(|seen| **seen != Seen::Alien);
         let held = held.and_then(|seen| contents(&ask.charge, seen, now));
@@ -49,13 +50,12 @@ impl Redis {
         most: usize,
         given: u64,
     ) -> Result<(u64, Vec<(u64, u64)>), StoreError> {
-        let script = self.scripts.entries();
-        let mut args = vec![most.to_string().into_bytes()];
-        if self.given_time {
-            args.push(given.to_string().into_bytes());
-        }
-        let keys = [self.name(ask)];
-        let answer = self.topology.run(ask.tag(), &script, (&keys, &args), self.deadline()).await?;
+        let script = Scripts::of(self.given_time).entries();
+        let (most, given, key) = (most.to_string(), given.to_string(), self.name(ask));
+        let mut args = vec![most.as_bytes()];
+        args.extend(self.given_time.then_some(given.as_bytes()));
+        let texts = Texts { script: &script, keys: vec![&key], args };
+        let answer = self.topology.run(ask.tag(), &texts, self.deadline()).await?;
         let (now, seen) = read(answer).ok_or_else(|| self.unreadable())?;
         match seen.into_iter().next() {
             Some(Seen::Nothing) => Ok((now, Vec::new())),
@@ -64,7 +64,7 @@ impl Redis {
                 Ok((now, live))
             }
             Some(Seen::Alien) => Err(self.alien()),
-            None => Err(self.unreadable()),
+            Some(Seen::Flags(_)) | None => Err(self.unreadable()),
         }
     }
 }
@@ -72,19 +72,13 @@ impl Redis {
 /// What a bucket holds, from what the script that looks reports; of a log that is only a summary. `None` if the
 /// report cannot be read.
 fn contents(charge: &Charge<'_>, seen: &Seen, now: u64) -> Option<Contents> {
-    Some(match &charge.meter.kind {
-        Kind::Bucket(_) | Kind::Shaping(_) => Contents::Arrival(seen.arrival()?),
-        Kind::Fixed(window) => {
-            let [index, count] = seen.packed()?;
-            let state = Window { start: index.saturating_mul(window.period()), count };
-            Contents::window(window, state, now)
-        }
-        Kind::Counter(counter) => {
-            let [index, current, previous] = seen.packed()?;
-            Contents::windows(counter, Windows { index, current, previous }, now)
-        }
-        Kind::Log(_) => return None,
-        Kind::Concurrency(_) => Contents::Permits(seen.summary()?[0]),
+    let state = seen.state(&charge.meter.kind)?;
+    Some(match (&charge.meter.kind, state) {
+        (_, State::Arrival(arrival)) => Contents::Arrival(arrival),
+        (Kind::Fixed(window), State::Window(held)) => Contents::window(window, held, now),
+        (Kind::Counter(counter), State::Windows(held)) => Contents::windows(counter, held, now),
+        (_, State::Permits(held)) => Contents::Permits(held),
+        _ => return None,
     })
 }
 

@@ -32,9 +32,9 @@ impl Redis {
         // Permits of one record may be in several slots.
         for key in text.split(|byte| *byte == b'\n').filter(|key| !key.is_empty()) {
             let tag = name::tag_of(key).ok_or_else(|| self.unreadable())?;
-            let mut call = Call::new(false, tag, given, deadline);
+            let mut call = self.call(false, tag, given, deadline);
             call.add(Part::Permits, key.to_vec(), ask::release(id));
-            let (_, rows) = self.run(&mut call).await?;
+            let rows = self.topology.ask(call).await?.rows;
             released |= rows.first().is_some_and(|did| *did != Seen::Alien);
         }
         Ok(released)
@@ -42,9 +42,9 @@ impl Redis {
 
     /// Keeps a record by name.
     pub(crate) async fn keep(&self, record: Record<'_>, given: u64) -> Result<(), StoreError> {
-        let mut call = Call::new(true, Tag::of_id(record.id), given, self.deadline());
+        let mut call = self.call(true, Tag::of_id(record.id), given, self.deadline());
         self.add_record(&mut call, record);
-        self.run(&mut call).await.map(|_| ())
+        self.topology.ask(call).await.map(|_| ())
     }
 
     /// Adds a record to what a call charges.
@@ -60,10 +60,10 @@ impl Redis {
         id: u64,
         given: u64,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut call = Call::new(false, Tag::of_id(id), given, self.deadline());
+        let mut call = self.call(false, Tag::of_id(id), given, self.deadline());
         let key = name::record(&self.config.prefix, what, id);
         call.add(Part::Plain, key, vec![Part::Plain.letter(false)]);
-        let (_, rows) = self.run(&mut call).await?;
+        let rows = self.topology.ask(call).await?.rows;
         Ok(match rows.into_iter().nth(1) {
             Some(Seen::Text(text)) => Some(text),
             _ => None,

@@ -7,11 +7,15 @@ use super::super::{Receipt, Stamp};
 use super::ask::{self, Back, Seen};
 use super::error::{Class, StoreError};
 use super::script::Part;
-use super::{Ask, Call, Charged, Record, Redis, Tag, Taken};
-use crate::algorithm::Verdict;
+use super::call::Told;
+use super::state::{Judged, State};
+use super::{Ask, Charged, Known, Record, Redis, Tag, Taken};
 use crate::algorithm::bucket::Arrival;
 use crate::decision::{Decision, Source};
 use tokio::time::Instant;
+
+/// Most buckets of a script of which each may have a share: as many as its flags can tell.
+const SHARES: usize = 32;
 
 pub(super) struct Request<'r, 'a> {
     redis: &'r Redis,
@@ -20,8 +24,8 @@ pub(super) struct Request<'r, 'a> {
     owner: Vec<usize>,
     taken: Taken<'r>,
     groups: Vec<Vec<usize>>,
-    /// What each bucket held, and when.
-    seen: Vec<Option<(Seen, u64)>>,
+    /// What is known of each bucket.
+    seen: Vec<Option<Report>>,
     /// Groups that were charged.
     charged: usize,
     /// Whether a group was taken apart, so that the record is made by itself.
@@ -30,6 +34,17 @@ pub(super) struct Request<'r, 'a> {
     /// What has to be brought over from former names first.
     pub(super) left: Vec<Left<'a>>,
     deadline: Instant,
+}
+
+/// What a script reported of a bucket.
+#[derive(Clone, Copy)]
+struct Report {
+    /// What it held; nothing if that cannot be read.
+    state: Option<State>,
+    /// When.
+    now: u64,
+    /// Whether a share was taken beside the cost.
+    share: bool,
 }
 
 /// What a key has used under a former rate, and not yet under its own.
@@ -100,13 +115,18 @@ impl<'r, 'a> Request<'r, 'a> {
         let (redis, group) = (self.redis, &self.groups[number]);
         let (given, turn) = (self.taken.given, self.turn());
         let tag = self.asks[group[0]].tag();
-        let mut call = Call::new(true, tag, given, self.deadline);
+        let known_before = |index: &usize| self.asks[*index].formers(given).next().is_some();
+        let shares = !self.refused && group.len() <= SHARES && !group.iter().any(known_before);
+        let mut call = redis.call(true, tag, given, self.deadline);
         for index in group {
             let ask = &self.asks[*index];
             for former in ask.formers(given) {
                 call.add(Part::Former, redis.name(&former), ask::former());
             }
-            let argument = ask::charge(&ask.charge, self.refused, ask.patience, &self.taken, turn);
+            let argument = match ask.share.filter(|_| shares) {
+                Some(share) => ask::share(&ask.charge, share, &self.taken),
+                None => ask::charge(&ask.charge, self.refused, ask.patience, &self.taken, turn),
+            };
             call.add(ask::part_of(&ask.charge.meter.kind), redis.name(ask), argument);
         }
         let record = self.taken.record.filter(|record| {
@@ -116,13 +136,15 @@ impl<'r, 'a> Request<'r, 'a> {
         if let Some(record) = record {
             redis.add_record(&mut call, Record { ticks: record.ticks + turn, ..record });
         }
-        let (now, rows) = redis.run(&mut call).await?;
+        let keys = call.keys.len();
+        let Told { now, rows } = redis.topology.ask(call).await?;
         let (admitted, rows) = rows.split_first().ok_or_else(|| redis.unreadable())?;
-        if rows.len() != call.keys.len() {
+        if rows.len() != keys {
             return Err(redis.unreadable());
         }
+        let flags = if let Seen::Flags(flags) = admitted { *flags } else { 0 };
         let mut rows = rows.iter();
-        for index in group {
+        for (place, index) in group.iter().enumerate() {
             let ask = self.asks[*index];
             let mut kept = None;
             for former in ask.formers(given) {
@@ -132,23 +154,32 @@ impl<'r, 'a> Request<'r, 'a> {
             if let Some((former, held)) = kept.filter(|_| *seen == Seen::Nothing) {
                 self.left.push(Left { ask, former, held, now });
             }
-            self.seen[*index] = Some((seen.clone(), now));
+            let state = seen.state(&ask.charge.meter.kind);
+            let share = shares && ask.share.is_some() && flags >> (place + 1) & 1 == 1;
+            self.seen[*index] = Some(Report { state, now, share });
         }
-        Ok(*admitted != Seen::Alien)
+        Ok(flags & 1 == 1)
     }
 
     /// How far away the turn is, as far as it is known.
     fn turn(&self) -> u64 {
         let turn = |index| self.judge(index, self.asks[index].charge.cost);
         let turns = (0..self.asks.len()).filter_map(turn);
-        turns.map(|(verdict, _)| verdict.retry_after.delay()).max().unwrap_or(0)
+        turns.map(|judged| judged.verdict.retry_after.delay()).max().unwrap_or(0)
     }
 
     /// What a bucket says to a cost.
-    fn judge(&self, index: usize, cost: u64) -> Option<(Verdict, Stamp)> {
-        let (seen, now) = self.seen[index].as_ref()?;
+    fn judge(&self, index: usize, cost: u64) -> Option<Judged> {
+        let Report { state, now, .. } = self.seen[index]?;
         let ask = &self.asks[index];
-        ask::judge(&ask.charge, cost, seen, *now, ask.patience)
+        state?.judge(&ask.charge, cost, now, ask.patience)
+    }
+
+    /// What was taken from a bucket if it admitted: the cost, and a share that came with it.
+    fn units(&self, index: usize) -> u64 {
+        let Ask { charge, share, .. } = &self.asks[index];
+        let with = share.filter(|_| self.seen[index].is_some_and(|report| report.share));
+        charge.cost.saturating_add(with.map_or(0, |share| share.units))
     }
 
     /// Gives back what was charged. Where that fails, it stays charged.
@@ -159,8 +190,8 @@ impl<'r, 'a> Request<'r, 'a> {
         }
         let mut each = Vec::new();
         for index in charged {
-            let (ask, held) = (self.asks[index], self.asks[index].charge.cost);
-            let stamp = self.judge(index, held).map_or_else(Stamp::default, |(_, stamp)| stamp);
+            let (ask, held) = (self.asks[index], self.units(index));
+            let stamp = self.judge(index, held).map_or_else(Stamp::default, |judged| judged.stamp);
             let back = match ask.charge.hold() {
                 Some(_) => Back::Release(self.taken.id),
                 None => Back::Settle { stamp, held, actual: 0 },
@@ -176,29 +207,32 @@ impl<'r, 'a> Request<'r, 'a> {
     /// The decision of each bucket that was asked; if all admitted, a receipt for each. A bucket whose
     /// report makes no sense, or is another's than the script's decision, refuses.
     pub(super) fn answer(&self, asked: &[Ask<'_>]) -> Charged {
-        let alien = (ask::NOT_OURS, Stamp::default());
-        let judge = |index: usize, cost: u64| self.judge(index, cost).unwrap_or(alien);
-        let each = |index: usize| judge(index, self.asks[index].charge.cost);
-        let mut judged: Vec<(Verdict, Stamp)> = (0..self.asks.len()).map(each).collect();
-        let fits = judged.iter().all(|(verdict, _)| verdict.allowed());
+        let judge = |index: usize, cost: u64| self.judge(index, cost).unwrap_or(Judged::ALIEN);
+        let each = |index: usize| judge(index, self.units(index));
+        let mut judged: Vec<Judged> = (0..self.asks.len()).map(each).collect();
+        let fits = judged.iter().all(|judged| judged.verdict.allowed());
         if self.refused && fits {
-            judged.fill(alien);
+            judged.fill(Judged::ALIEN);
         }
         let refused = self.refused || !fits;
-        let unread = (0..self.asks.len()).filter(|index| {
-            let alien = matches!(&self.seen[*index], Some((Seen::Alien, _)));
-            alien || self.judge(*index, 0).is_none()
-        });
+        let unread = (0..self.asks.len()).filter(|index| self.judge(*index, 0).is_none());
         let alien = if self.refused && fits { judged.len() } else { unread.count() };
-        let mut charged = Charged { decisions: Vec::new(), receipts: Vec::new(), alien };
+        let (decisions, receipts, known) = (Vec::new(), Vec::new(), Vec::new());
+        let mut charged = Charged { decisions, receipts, alien, known };
         for (index, ask) in self.owner.iter().zip(asked) {
-            let (mut verdict, stamp) = judged[*index];
+            let Judged { mut verdict, stamp, next } = judged[*index];
             if refused && verdict.allowed() {
                 // Nothing was charged: it shows what it still holds.
-                (verdict, _) = judge(*index, 0);
+                verdict = judge(*index, 0).verdict;
             }
             let decision = ask.charge.decision(verdict, Source::Store);
             charged.decisions.push(Decision { atomic: self.groups.len() <= 1, ..decision });
+            let seen = self.seen[*index];
+            let held = seen.and_then(|report| report.state);
+            let state = if refused { held } else { next }.filter(|_| alien == 0);
+            let now = seen.map_or(0, |report| report.now);
+            let share = !refused && seen.is_some_and(|report| report.share);
+            charged.known.push(Known { state, now, share });
             if !refused {
                 let (bucket, held) = (ask.charge.bucket, ask.charge.cost);
                 charged.receipts.push(Receipt { bucket, shared: false, stamp, held });
@@ -218,6 +252,7 @@ fn merge_same<'a>(asks: &[Ask<'a>]) -> (Vec<Ask<'a>>, Vec<usize>) {
             Some(index) => {
                 let charge = &mut distinct[index].charge;
                 charge.cost = charge.cost.saturating_add(ask.charge.cost);
+                distinct[index].share = None;
                 owner.push(index);
             }
             None => {

@@ -4,6 +4,7 @@
 //! Invariants: the text of a script depends on nothing but this file and `lua/`; a time that was given
 //! is read only by the scripts of a limiter whose clock is moved by hand.
 
+use super::call::Texts;
 use redis::{Cmd, Script as Hashed};
 use std::sync::OnceLock;
 
@@ -78,6 +79,10 @@ pub(super) struct Script {
 /// How many scripts there can be.
 pub(super) const SCRIPTS: usize = 2 << PARTS.len();
 
+/// The scripts of the server's clock, and those of a time that is given.
+static OWN: Scripts = Scripts::new(false);
+static GIVEN: Scripts = Scripts::new(true);
+
 /// All scripts, each made when it is first needed.
 pub(super) struct Scripts {
     given_time: bool,
@@ -85,8 +90,13 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    pub(super) fn new(given_time: bool) -> Scripts {
+    const fn new(given_time: bool) -> Scripts {
         Scripts { given_time, made: [const { OnceLock::new() }; SCRIPTS] }
+    }
+
+    /// Those that read the server's clock, or those of a time that is given.
+    pub(super) fn of(given_time: bool) -> &'static Scripts {
+        if given_time { &GIVEN } else { &OWN }
     }
 
     /// The script that charges, or takes back, such parts.
@@ -146,23 +156,25 @@ impl Script {
         let hash = Hashed::new(&text).get_hash().to_owned();
         Script { text, hash, number: 0 }
     }
+}
 
+impl Texts<'_> {
     /// The call by its hash.
-    pub(super) fn by_hash(&self, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
-        command("EVALSHA", &self.hash, keys, args)
+    pub(super) fn by_hash(&self) -> Cmd {
+        self.command("EVALSHA", &self.script.hash)
     }
 
     /// The call with the whole text, which the server then knows.
-    pub(super) fn whole(&self, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
-        command("EVAL", &self.text, keys, args)
+    pub(super) fn whole(&self) -> Cmd {
+        self.command("EVAL", &self.script.text)
     }
-}
 
-fn command(name: &str, script: &str, keys: &[Vec<u8>], args: &[Vec<u8>]) -> Cmd {
-    let mut command = redis::cmd(name);
-    command.arg(script).arg(keys.len());
-    for text in keys.iter().chain(args) {
-        command.arg(&text[..]);
+    fn command(&self, name: &str, script: &str) -> Cmd {
+        let mut command = redis::cmd(name);
+        command.arg(script).arg(self.keys.len());
+        for text in self.keys.iter().chain(&self.args) {
+            command.arg(text);
+        }
+        command
     }
-    command
 }

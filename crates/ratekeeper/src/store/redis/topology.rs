@@ -3,12 +3,12 @@
 //! Invariant: a request is sent a second time only where the first answer proves that it was not
 //! carried out.
 
+use super::call::{Call, Texts, Told};
 use super::cluster::{Cluster, Prober};
 use super::config::{RedisConfig, Servers};
 use super::error::{Again, Class, StoreError};
 use super::link::Link;
 use super::name::Tag;
-use super::script::Script;
 use redis::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,39 +35,67 @@ impl Topology {
         matches!(self, Topology::One(_)) || one.slot() == other.slot()
     }
 
-    /// Runs a script whose keys have this tag.
+    /// Makes a call, together with others that wait.
+    pub(super) async fn ask(&self, call: Call) -> Result<Told, StoreError> {
+        let (tag, deadline) = (call.tag, call.deadline);
+        let link = self.link(tag, deadline).await?;
+        let (call, error) = match link.ask(call).await {
+            (_, Ok(told)) => return Ok(told),
+            (call, Err(error)) => (call, error),
+        };
+        let (link, asking) = self.elsewhere(link, tag, error, deadline).await?;
+        // It comes back with every error that asks for another try.
+        let call = call.ok_or_else(|| link.late())?;
+        link.ask_alone(&call, asking).await
+    }
+
+    /// Runs a script whose keys have this tag, by itself.
     pub(super) async fn run(
         &self,
         tag: Tag,
-        script: &Script,
-        (keys, args): (&[Vec<u8>], &[Vec<u8>]),
+        texts: &Texts<'_>,
         deadline: Instant,
     ) -> Result<Value, StoreError> {
-        let mut link = self.link(tag, deadline).await?;
-        let first = link.run(script, (keys, args), false, deadline).await;
+        let link = self.link(tag, deadline).await?;
+        let first = {
+            let _room = link.enter(deadline).await?;
+            link.run(texts, false, deadline, 1).await
+        };
         let Err(error) = first else { return first };
+        let (link, asking) = self.elsewhere(link, tag, error, deadline).await?;
+        let _room = link.enter(deadline).await?;
+        link.run(texts, asking, deadline, 1).await
+    }
+
+    /// Where a call goes next after an error, and whether its slot is only on its way there; the error if nowhere.
+    async fn elsewhere(
+        &self,
+        link: Arc<Link>,
+        tag: Tag,
+        error: StoreError,
+        deadline: Instant,
+    ) -> Result<(Arc<Link>, bool), StoreError> {
         let asking = error.class() == Class::Ask;
-        match error.class().policy().retry {
-            Again::There => {
-                let Topology::Cluster(cluster) = self else { return Err(error) };
+        match (error.class().policy().retry, self) {
+            (Again::There, Topology::Cluster(cluster)) => {
                 let to = error.redirection().ok_or_else(|| error.clone())?;
-                link = cluster.follow(to, (!asking).then(|| tag.slot()))?;
+                Ok((cluster.follow(to, (!asking).then(|| tag.slot()))?, asking))
             }
-            Again::Soon => sleep(Duration::from_millis(1)).await,
-            Again::Resolved => {
-                if let Topology::Cluster(cluster) = self {
-                    cluster.refresh();
-                    link = self.link(tag, deadline).await?;
-                }
+            (Again::Soon, _) => {
+                sleep(Duration::from_millis(1)).await;
+                Ok((link, false))
             }
-            Again::No | Again::Unsent | Again::Whole => {
-                if let Topology::Cluster(cluster) = self {
-                    cluster.refresh();
-                }
-                return Err(error);
+            (Again::Resolved, Topology::Cluster(cluster)) => {
+                cluster.refresh();
+                Ok((self.link(tag, deadline).await?, false))
             }
+            (Again::Resolved, Topology::One(_)) => Ok((link, false)),
+            (_, Topology::Cluster(cluster)) => {
+                cluster.refresh();
+                Err(error)
+            }
+            (_, Topology::One(_)) => Err(error),
         }
-        link.run(script, (keys, args), asking, deadline).await
     }
 
     /// Every server that holds buckets.

@@ -2,7 +2,8 @@
 //!
 //! Invariant: what a server does not tell counts as nothing; asking changes nothing.
 
-use super::{Redis, Value};
+use super::Redis;
+use redis::Value;
 use crate::store::redis::StoreError;
 use std::time::Duration;
 use tokio::time::Instant;

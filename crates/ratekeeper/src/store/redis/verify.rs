@@ -4,7 +4,8 @@
 
 use super::error::StoreError;
 use super::topology::Topology;
-use super::{Redis, Value};
+use super::Redis;
+use redis::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 

@@ -67,6 +67,7 @@ pub(super) fn read(url: &str) -> Result<RedisConfig, String> {
         key_secret: None,
         nodes: None,
         allow_eviction: false,
+        forget_refusals: false,
     })
 }
 

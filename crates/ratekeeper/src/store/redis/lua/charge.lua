@@ -1,33 +1,55 @@
--- Charges all buckets, or none if one refuses. KEYS[i] is a bucket, ARGV[i] its kind and figures.
--- A kind's charge returns nothing if the value is not one of ours; else whether it admits, and if
--- there is something to keep, the value, the tick until which it matters, and what to report instead
--- of the former value. Answers with the time, whether all admitted, and what each bucket held before;
--- a number says that it held something else.
-if #KEYS == 1 then
-  -- Most requests have one bucket, and need no lists.
-  local value, alien = get(KEYS[1])
-  local admits, next, tick, report
-  if not alien then
-    admits, next, tick, report = charge[string.sub(ARGV[1], 1, 1)](value, ARGV[1])
+-- Charges requests that came together, one after the other, each all of its buckets, or none if one refuses.
+-- ARGV[1] says of how many buckets each request is, in two bytes. KEYS[i] is a bucket, ARGV[i + 1] its kind and
+-- figures; nothing if they are those before. A kind's charge returns nothing if the value is not one of ours;
+-- else whether it admits, and if there is something to keep, the value, the tick until which it matters, and
+-- what to report instead of the former value. Answers with the time and, for each request, whether all
+-- admitted, and what each bucket held before; a number says that it held something else.
+local last
+-- Charges a bucket; or, where '+' stands before three charges, one share if the first would be admitted, which
+-- is more, else the last. Whether a share was taken comes after the rest.
+local function ask(value, arg)
+  if arg == '' then arg = last else last = arg end
+  local kind = string.sub(arg, 1, 1)
+  if kind ~= '+' then return charge[kind](value, arg) end
+  local size = (#arg - 1) / 3
+  kind = string.sub(arg, 2, 2)
+  if charge[kind](value, string.sub(arg, 2, size + 1)) then
+    local admits, next, tick, report = charge[kind](value, string.sub(arg, size + 2, 2 * size + 1))
+    return admits, next, tick, report, true
   end
-  if admits == nil then return {now, 0, 0} end
-  if next then keep(KEYS[1], next, tick) end
-  return {now, admits and 1 or 0, report or value}
+  return charge[kind](value, string.sub(arg, 2 * size + 2))
 end
-local seen, admits, next, ends = {}, {}, {}, {}
-local all = true
-for i = 1, #KEYS do
-  local value, alien = get(KEYS[i])
-  if not alien then
-    local report
-    admits[i], next[i], ends[i], report = charge[string.sub(ARGV[i], 1, 1)](value, ARGV[i])
-    seen[i] = report or value
+local answer, place, at = {now}, 2, 0
+for i = 1, #ARGV[1], 2 do
+  local high, low = string.byte(ARGV[1], i, i + 1)
+  local size = 256 * high + low
+  turn = 0
+  if size == 1 then
+    -- Most requests have one bucket, and need no lists.
+    at = at + 1
+    local value, alien = get(KEYS[at])
+    local admits, next, tick, report, share
+    if not alien then admits, next, tick, report, share = ask(value, ARGV[at + 1]) end
+    if next then keep(KEYS[at], next, tick) end
+    answer[place] = admits and (share and 3 or 1) or 0
+    answer[place + 1] = admits == nil and 0 or report or value
+    place = place + 2
+  else
+    local admits, next, ends, shares, all = {}, {}, {}, 0, true
+    for j = 1, size do
+      local value, alien = get(KEYS[at + j])
+      local report, share
+      if not alien then admits[j], next[j], ends[j], report, share = ask(value, ARGV[at + j + 1]) end
+      if share then shares = shares + 2 ^ j end
+      answer[place + j] = admits[j] == nil and 0 or report or value
+      all = all and admits[j]
+    end
+    for j = 1, size do
+      -- What a refusal keeps is only a mended value, which a clock that went back had left too far ahead.
+      if next[j] and (all or admits[j] == false) then keep(KEYS[at + j], next[j], ends[j]) end
+    end
+    answer[place] = all and 1 + shares or 0
+    at, place = at + size, place + size + 1
   end
-  if admits[i] == nil then seen[i] = 0 end
-  all = all and admits[i]
 end
-for i = 1, #KEYS do
-  -- What a refusal keeps is only a mended value, which a clock that went back had left too far ahead.
-  if next[i] and (all or admits[i] == false) then keep(KEYS[i], next[i], ends[i]) end
-end
-return {now, all and 1 or 0, unpack(seen, 1, #KEYS)}
+return answer

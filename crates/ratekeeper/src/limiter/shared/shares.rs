@@ -1,0 +1,285 @@
+//! Shares that this server takes from buckets in the store, and gives back.
+//!
+//! Invariants: a share that nobody waits for any more is asked for no longer; what is left over of one is given back, if
+//! the store is there.
+
+use super::Shared;
+use crate::key::Who;
+use crate::limiter::{Asked, Compiled, Inner, Limiter};
+use crate::store::lease::{self, Granted, LASTS, Left, Part, Wish};
+use crate::store::redis::{Ask, Back, Charged, Share, Taken};
+use crate::store::{Charge, Meter};
+use crate::sync::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+
+/// How often shares that have ended are looked for.
+const SWEEP: Duration = Duration::from_millis(250);
+
+/// Shares that are given back in one call.
+const AT_ONCE: usize = 64;
+
+/// How often in a second a key has to be asked for, for its units to be taken in shares: under a rule that leases, and
+/// under one that does so for hot keys.
+const TWICE: u64 = 2;
+const HOT: u64 = 100;
+
+/// Whose share it is: one limit of a rule for a key.
+#[derive(Clone)]
+pub(super) struct Owner {
+    rule: Arc<Compiled>,
+    who: Who,
+    meter: usize,
+}
+
+impl Owner {
+    fn charge(&self, cost: u64) -> Option<Charge<'_>> {
+        let meter: &Meter = self.rule.meters.get(self.meter)?;
+        Some(Charge::new(meter, self.who.local, cost))
+    }
+
+    fn ask(&self, share: Option<Share>) -> Option<Ask<'_>> {
+        Some(Ask { charge: self.charge(0)?, who: self.who.shared, patience: 0, share })
+    }
+}
+
+impl Compiled {
+    /// Whether units may be taken in shares: not of lines, in which each has its turn, not of permits, which somebody
+    /// holds, and not where what was charged is settled, since a share has no charge of its own for each request.
+    #[inline]
+    pub(super) fn leases(&self) -> bool {
+        self.manner.leases && self.plain
+    }
+}
+
+/// Shares that are asked for with a request; given up with it.
+pub(super) struct Wishes<'s> {
+    shared: &'s Shared,
+    /// Which asks have one, of how many units.
+    wished: Vec<(usize, u64, u64)>,
+}
+
+impl Drop for Wishes<'_> {
+    fn drop(&mut self) {
+        self.wished.iter().for_each(|(_, bucket, _)| self.shared.leases.unasked(*bucket));
+    }
+}
+
+impl Inner {
+    /// Adds shares to what the store is asked for, where that is worth it.
+    pub(super) fn wish<'s>(
+        self: &Arc<Self>,
+        shared: &'s Shared,
+        rules: &[Asked],
+        asks: &mut [Ask<'_>],
+    ) -> Wishes<'s> {
+        let mut wishes = Wishes { shared, wished: Vec::new() };
+        if !rules.iter().any(|asked| asked.rule.leases()) {
+            return wishes;
+        }
+        shared.nodes.keep(self);
+        let now = self.clock.now();
+        let (mut number, mut left) = (0, Vec::new());
+        for Asked { rule, who, cost } in rules {
+            for meter in 0..rule.meters.len() {
+                let ask = &mut asks[number];
+                if rule.leases() && *cost > 0 {
+                    let owner = || Owner { rule: Arc::clone(rule), who: *who, meter };
+                    let hot = if rule.manner.leases_hot { HOT } else { TWICE };
+                    let (share, over) = shared.wish(&ask.charge, owner, hot, now);
+                    ask.share = share;
+                    left.extend(over);
+                    let bucket = ask.charge.bucket();
+                    wishes.wished.extend(share.map(|share| (number, bucket, share.units)));
+                }
+                number += 1;
+            }
+        }
+        self.give_shares_back_later(left);
+        wishes
+    }
+
+    /// Takes what came of it.
+    pub(super) fn granted(
+        self: &Arc<Self>,
+        mut wishes: Wishes<'_>,
+        asks: &[Ask<'_>],
+        (sent, charged): (u64, &Charged),
+    ) {
+        let shared = wishes.shared;
+        for (number, bucket, units) in wishes.wished.drain(..) {
+            let (ask, known) = (&asks[number], &charged.known[number]);
+            let stamp = charged.receipts.get(number).filter(|_| known.share);
+            let granted = stamp.map(|receipt| {
+                let lasts = ask.charge.edge(known.now).map_or(LASTS, |edge| edge.min(LASTS));
+                let decision = &charged.decisions[number];
+                let until = sent + lasts;
+                Granted {
+                    part: Part { left: units, until, held: units, stamp: receipt.stamp() },
+                    remaining: decision.remaining(),
+                    whole: sent.saturating_add(decision.verdict.reset_after),
+                }
+            });
+            shared.leases.granted(bucket, granted);
+            if granted.is_some() {
+                self.sweep(shared);
+            }
+        }
+    }
+
+    /// Asks for another share before the one that there is has been spent.
+    pub(super) fn renew_share(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rule: &Arc<Compiled>,
+        who: Who,
+        meter: usize,
+    ) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let owner = Owner { rule: Arc::clone(rule), who, meter };
+        let Some(charge) = owner.charge(0) else { return };
+        let (share, left) = shared.wish(&charge, || owner.clone(), u64::MAX, self.clock.now());
+        self.give_shares_back_later(left);
+        let (Some(share), bucket) = (share, charge.bucket()) else { return };
+        let limiter = Arc::clone(self);
+        runtime.spawn(async move {
+            let Some(shared) = &limiter.shared else { return };
+            let wishes = Wishes { shared, wished: vec![(0, bucket, share.units)] };
+            let Some(ask) = owner.ask(Some(share)) else { return };
+            let sent = limiter.clock.now();
+            let taken = Taken { id: 0, record: None, given: sent, hold_most: 0 };
+            let asks = [ask];
+            match shared.redis.charge(&asks, taken).await {
+                Ok(charged) => limiter.granted(wishes, &asks, (sent, &charged)),
+                Err(error) => limiter.tell(&error),
+            }
+        });
+    }
+
+    /// Gives back what is left over of shares, without waiting for it.
+    pub(super) fn give_shares_back_later(self: &Arc<Self>, left: Vec<Left<Owner>>) {
+        if left.is_empty() {
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        let limiter = Arc::clone(self);
+        runtime.spawn(async move { limiter.give_shares_back(&left).await });
+    }
+
+    async fn give_shares_back(&self, left: &[Left<Owner>]) {
+        let Some(shared) = &self.shared else { return };
+        for part in left.chunks(AT_ONCE) {
+            let each = part.iter().filter_map(|(owner, part)| {
+                let (stamp, held) = (part.stamp, part.held);
+                let back = Back::Settle { stamp, held, actual: held - part.left.min(held) };
+                Some((owner.ask(None)?, back))
+            });
+            let each: Vec<(Ask<'_>, Back)> = each.collect();
+            if let Err(error) = shared.redis.back(&each, self.clock.now()).await {
+                self.tell(&error);
+            }
+        }
+    }
+
+    /// Sees to it that what is left over of shares is given back when they end.
+    fn sweep(self: &Arc<Self>, shared: &Shared) {
+        if !shared.sweeps.swap(true, Ordering::AcqRel) {
+            tokio::spawn(Sweeping(Arc::downgrade(self)).run());
+        }
+    }
+
+    /// Ends all shares, because other rules count from now on.
+    pub(in crate::limiter) fn end_shares(self: &Arc<Self>) {
+        if let Some(shared) = &self.shared {
+            shared.denied.clear(self.clock.now());
+            self.give_shares_back_later(shared.leases.end_all());
+        }
+    }
+
+    /// Forgets what is known here of the buckets of a key: something came back to them; `reset` if they were forgotten.
+    pub(super) fn forget_near(&self, shared: &Shared, asks: &[Ask<'_>], reset: bool) {
+        for Ask { charge, .. } in asks {
+            match reset {
+                true => {
+                    shared.denied.reset(charge.bucket(), self.clock.now());
+                    shared.leases.end(charge.bucket());
+                }
+                false => shared.denied.forget(charge.bucket()),
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn wish(
+        &self,
+        charge: &Charge<'_>,
+        owner: impl FnOnce() -> Owner,
+        hot: u64,
+        now: u64,
+    ) -> (Option<Share>, Vec<Left<Owner>>) {
+        let nodes = self.nodes.fleet(now).filter(|_| !self.drains.load(Ordering::Relaxed));
+        let most = nodes.map_or(0, |nodes| lease::share(charge.shown(), nodes) - 1);
+        let nodes = nodes.unwrap_or(1);
+        let wish = Wish { units: charge.cost(), most, nodes, now };
+        let is_hot = || {
+            let heat = self.heat.get_or_init(lease::Heat::new);
+            most > 0 && hot < u64::MAX && heat.touch(charge.bucket(), now) >= hot
+        };
+        self.leases.wish(charge.bucket(), owner, wish, is_hot)
+    }
+}
+
+/// The task that looks for shares that have ended, while there are any.
+struct Sweeping(Weak<Inner>);
+
+impl Sweeping {
+    async fn run(self) {
+        loop {
+            sleep(SWEEP).await;
+            let Some(limiter) = self.0.upgrade() else { return };
+            let Some(shared) = &limiter.shared else { return };
+            let (left, any) = shared.leases.ended(limiter.clock.now());
+            limiter.give_shares_back(&left).await;
+            if !any {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Sweeping {
+    fn drop(&mut self) {
+        let limiter = self.0.upgrade();
+        if let Some(shared) = limiter.as_ref().and_then(|limiter| limiter.shared.as_ref()) {
+            shared.sweeps.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl Limiter {
+    /// Gives back to the shared store what this server has taken of buckets and not spent, and takes no more: before
+    /// it ends. Memory has nothing to give back.
+    pub async fn drain(&self) {
+        if let Some(shared) = &self.0.shared {
+            shared.drains.store(true, Ordering::Relaxed);
+            self.0.give_shares_back(&shared.leases.end_all()).await;
+        }
+    }
+
+    /// What leases may admit beyond the limit of a key at most, under each rule that leases: a share for each server.
+    pub fn overshoot(&self) -> Vec<(Arc<str>, u64)> {
+        let Some(shared) = &self.0.shared else { return Vec::new() };
+        let nodes = shared.nodes.count();
+        let release = self.0.rules.load();
+        let each = release.entries.iter().filter_map(|entry| {
+            let leased = entry.live.iter().filter(|rule| rule.leases());
+            let bursts = leased.flat_map(|rule| rule.charges(0, 0)).map(|charge| charge.shown());
+            let most = bursts.map(|burst| lease::share(burst, nodes)).max()?;
+            Some((Arc::clone(&entry.spec.id), most.saturating_mul(u64::from(nodes))))
+        });
+        each.collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! Refusals that are remembered: while a bucket cannot admit a cost, nobody asks the store for it.
+//!
+//! What is kept is what the bucket held, so any cost is judged, not only the one that was refused. The store's time is
+//! known only to lie between those at which it was asked and at which it answered: a request is refused by the
+//! later estimate, and told how long to wait by the earlier one, so that who waits as long gets in. Invariant: what is
+//! refused here the store would refuse, unless somebody elsewhere gave something back in the last
+//! [`KEEPS`] ticks.
+
+use super::Charge;
+use super::near::Table;
+use super::redis::{Known, State};
+use crate::algorithm::{Retry, Verdict};
+use crate::sync::{AtomicU64, Ordering};
+
+/// How long a refusal is believed, in ticks: so soon it shows here that another server has given something back.
+const KEEPS: u64 = 250_000;
+
+/// Most buckets of which something is kept.
+const ENTRIES: usize = 1 << 16;
+
+pub(crate) struct Denied {
+    table: Table<Entry>,
+    /// The tick before which nothing that was asked counts.
+    since: AtomicU64,
+    /// Whether nothing is kept.
+    off: bool,
+}
+
+/// When a request was sent, and when it was answered, by this process's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    times: Times,
+    /// What the bucket held; nothing if it was forgotten when it was `sent`.
+    held: Option<Held>,
+}
+
+#[derive(Clone, Copy)]
+struct Held {
+    state: State,
+    /// The time by the store's clock.
+    now: u64,
+    /// The cost that it was asked for.
+    cost: u64,
+}
+
+/// What a bucket says to a charge, without the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    pub(crate) verdict: Verdict,
+    pub(crate) refuses: bool,
+}
+
+impl Denied {
+    /// Empty; for good, if it is `off`.
+    pub(crate) fn new(off: bool) -> Denied {
+        Denied { table: Table::new(ENTRIES), since: AtomicU64::new(0), off }
+    }
+
+    /// Takes note of what a bucket holds.
+    pub(crate) fn note(&self, charge: &Charge<'_>, known: &Known, times: Times) {
+        let Some(state) = known.state else { return };
+        if self.off || times.sent < self.since.load(Ordering::Acquire) {
+            return;
+        }
+        let bucket = charge.bucket();
+        if let Some(entry) = self.table.part(bucket).get(&bucket)
+            && (entry.held.is_none() && entry.times.sent >= times.sent)
+        {
+            return;
+        }
+        let held = Some(Held { state, now: known.now, cost: charge.cost() });
+        self.table.cache(bucket, Entry { times, held }, |entry| entry.is_over(times.received));
+    }
+
+    /// What is known to be said to a charge, for a caller of such patience; `None` if the store has to be asked.
+    #[inline]
+    pub(crate) fn said(&self, charge: &Charge<'_>, patience: u64, now: u64) -> Option<Said> {
+        let bucket = charge.bucket();
+        let entry = *self.table.part(bucket).get(&bucket)?;
+        if entry.is_over(now) {
+            return None;
+        }
+        entry.held?.said(charge, patience, entry.times, now)
+    }
+
+    /// Something came back to a bucket.
+    pub(crate) fn forget(&self, bucket: u64) {
+        self.table.part(bucket).remove(&bucket);
+    }
+
+    /// A bucket was forgotten now: nor does what was asked before count.
+    pub(crate) fn reset(&self, bucket: u64, now: u64) {
+        let times = Times { sent: now, received: now };
+        self.table.cache(bucket, Entry { times, held: None }, |entry| entry.is_over(now));
+    }
+
+    /// Other rules count from now on.
+    pub(crate) fn clear(&self, now: u64) {
+        self.since.store(now, Ordering::Release);
+        self.table.each(super::near::Map::clear);
+    }
+}
+
+impl Entry {
+    fn is_over(&self, now: u64) -> bool {
+        now >= self.times.sent.saturating_add(KEEPS)
+    }
+}
+
+impl Held {
+    #[inline]
+    fn said(&self, charge: &Charge<'_>, patience: u64, times: Times, now: u64) -> Option<Said> {
+        // Of a log only that cost is known.
+        if matches!(self.state, State::Log { .. }) && charge.cost() != self.cost {
+            return None;
+        }
+        let at = |known: u64| self.now + now.saturating_sub(known);
+        let judge = |cost, at| self.state.judge(charge, cost, at, patience).map(|own| own.verdict);
+        let (late, early) = (at(times.sent), at(times.received));
+        let refuses = judge(charge.cost(), late)?.retry_after.ticks().is_some();
+        let verdict = judge(if refuses { charge.cost() } else { 0 }, early)?;
+        // Whoever passes here has no turn: the store gives them.
+        let retry_after = if refuses { verdict.retry_after } else { Retry::NOW };
+        Some(Said { verdict: Verdict { retry_after, ..verdict }, refuses })
+    }
+}

@@ -1,0 +1,218 @@
+//! Calls that wait at the same moment go together: on one server as one script, in a cluster as one script for each
+//! slot, pipelined.
+//!
+//! Nobody waits for a timer: whoever comes while nothing is under way goes at once, and those who come meanwhile
+//! go next. Invariants: calls go in the order in which they came; each is told its own answer, whoever else has
+//! left or come too late; a call that nobody waits for any more is not made.
+
+use super::call::{Call, Told, texts, told};
+use super::config::Servers;
+use super::error::{Class, StoreError};
+use super::link::Link;
+use crate::sync::{Mutex, lock};
+use futures_util::future::select;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+/// Most requests, and most keys, that go as one script: others wait while it runs.
+const TOGETHER: usize = 64;
+const KEYS: usize = 256;
+
+/// Scripts under way at one server: one runs there while the next is on its way. In a cluster each is of one slot
+/// only, so that there are more.
+const UNDER_WAY: usize = 2;
+const UNDER_WAY_SLOTS: usize = 64;
+
+/// The calls that wait, and whether somebody sees to them.
+#[derive(Default)]
+pub(super) struct Waiting {
+    line: Mutex<Line>,
+    /// Rung when somebody comes while there is room for one more under way.
+    bell: Notify,
+}
+
+#[derive(Default)]
+struct Line {
+    calls: VecDeque<Asking>,
+    seen_to: bool,
+    /// Whether one more could be under way.
+    has_room: bool,
+}
+
+/// A call, and who waits for it: it is given back with its answer.
+struct Asking {
+    call: Call,
+    tell: oneshot::Sender<Answered>,
+}
+
+type Answered = (Call, Result<Told, StoreError>);
+
+impl Link {
+    /// Makes a call, with others that wait, if it is sociable.
+    pub(super) async fn ask(self: &Arc<Self>, call: Call) -> (Option<Call>, Result<Told, StoreError>) {
+        if !call.is_sociable() {
+            let told = self.ask_alone(&call, false).await;
+            return (Some(call), told);
+        }
+        let deadline = call.deadline;
+        let _room = match self.enter(deadline).await {
+            Ok(room) => room,
+            Err(error) => return (Some(call), Err(error)),
+        };
+        let (tell, answer) = oneshot::channel();
+        if self.waiting.add(Asking { call, tell }) {
+            tokio::spawn(Sending { link: Arc::clone(self), ended: false }.run());
+        }
+        match timeout_at(deadline, answer).await {
+            Ok(Ok((call, told))) => (Some(call), told),
+            // It was not made: nobody sees to it any more.
+            Ok(Err(_)) if Instant::now() < deadline => {
+                (None, Err(self.error(Class::Connection, "was not asked: the runtime ended")))
+            }
+            _ => (None, Err(self.late())),
+        }
+    }
+
+    /// Makes a call by itself; `asking` if its slot is on its way to this server.
+    pub(super) async fn ask_alone(
+        self: &Arc<Self>,
+        call: &Call,
+        asking: bool,
+    ) -> Result<Told, StoreError> {
+        let _room = self.enter(call.deadline).await?;
+        let all = [call];
+        let each = self.ask_these(&all, asking, call.deadline).await?;
+        each.into_iter().next().ok_or_else(|| self.unreadable())
+    }
+
+    async fn ask_these(
+        self: &Arc<Self>,
+        calls: &[&Call],
+        asking: bool,
+        deadline: Instant,
+    ) -> Result<Vec<Told>, StoreError> {
+        let (mut sizes, mut given) = (Vec::new(), Vec::new());
+        let texts = texts(calls, &mut sizes, &mut given);
+        let answer = self.run(&texts, asking, deadline, calls.len()).await?;
+        told(answer, calls).ok_or_else(|| self.unreadable())
+    }
+
+    /// Makes calls as one, and tells each its answer.
+    async fn send(self: &Arc<Self>, all: Vec<Asking>) {
+        let calls: Vec<&Call> = all.iter().map(|asking| &asking.call).collect();
+        let latest = calls.iter().map(|call| call.deadline).max();
+        let deadline = latest.unwrap_or_else(Instant::now);
+        let told = self.ask_these(&calls, false, deadline).await;
+        // Whose fault it is that a script failed cannot be told; and of a slot that is on its way elsewhere some keys may be
+        // here and others there. So each is asked for itself.
+        let apart = |error: &StoreError| matches!(error.class(), Class::BadValue | Class::TryAgain);
+        let apart = calls.len() > 1 && told.as_ref().is_err_and(apart);
+        let each: Vec<Result<Told, StoreError>> = match told {
+            Err(_) if apart => {
+                let mut each = Vec::with_capacity(calls.len());
+                for call in calls {
+                    let one = self.ask_these(&[call], false, call.deadline).await;
+                    each.push(one.and_then(|told| told.into_iter().next().ok_or_else(|| self.unreadable())));
+                }
+                each
+            }
+            Ok(told) => told.into_iter().map(Ok).collect(),
+            Err(error) => calls.iter().map(|_| Err(error.clone())).collect(),
+        };
+        for (Asking { call, tell }, told) in all.into_iter().zip(each) {
+            // Who has left needs no answer.
+            let _ = tell.send((call, told));
+        }
+    }
+}
+
+impl Waiting {
+    /// Adds a call to the line; `true` if the caller is to see to it that it is made.
+    fn add(&self, asking: Asking) -> bool {
+        let mut line = lock(&self.line);
+        line.calls.push_back(asking);
+        if std::mem::take(&mut line.has_room) {
+            self.bell.notify_one();
+        }
+        !std::mem::replace(&mut line.seen_to, true)
+    }
+
+    /// The calls that go next, of one slot if `slots`; empty if there are none.
+    fn next(&self, slots: bool, now: Instant) -> Vec<Asking> {
+        let mut line = lock(&self.line);
+        let (mut next, mut keys, mut at): (Vec<Asking>, usize, usize) = (Vec::new(), 0, 0);
+        while let Some(asking) = line.calls.get(at) {
+            let size = asking.call.keys.len();
+            if asking.tell.is_closed() || asking.call.deadline <= now {
+                line.calls.remove(at);
+                continue;
+            }
+            if let Some(Asking { call: first, .. }) = next.first() {
+                if next.len() == TOGETHER || keys + size > KEYS || first.given != asking.call.given
+                {
+                    break;
+                }
+                if slots && first.tag.slot() != asking.call.tag.slot() {
+                    at += 1;
+                    continue;
+                }
+            }
+            keys += size;
+            next.extend(line.calls.remove(at));
+        }
+        line.has_room = next.is_empty();
+        next
+    }
+
+    /// Whether nobody waits, so that whoever comes next sees to it.
+    fn rest(&self) -> bool {
+        let mut line = lock(&self.line);
+        line.seen_to = !line.calls.is_empty();
+        !line.seen_to
+    }
+}
+
+/// Sees to the calls that wait, until there are none.
+struct Sending {
+    link: Arc<Link>,
+    ended: bool,
+}
+
+impl Sending {
+    async fn run(mut self) {
+        let link = Arc::clone(&self.link);
+        let slots = link.config.servers == Servers::Cluster;
+        let most = if slots { UNDER_WAY_SLOTS } else { UNDER_WAY };
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            while under_way.len() < most {
+                let next = link.waiting.next(slots, Instant::now());
+                if next.is_empty() {
+                    break;
+                }
+                under_way.push(link.send(next));
+            }
+            if under_way.is_empty() {
+                if link.waiting.rest() {
+                    break;
+                }
+                continue;
+            }
+            let rung = std::pin::pin!(link.waiting.bell.notified());
+            select(under_way.next(), rung).await;
+        }
+        self.ended = true;
+    }
+}
+
+/// Should the task end before its time, as with its runtime, whoever comes next sees to the calls.
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if !self.ended {
+            lock(&self.link.waiting.line).seen_to = false;
+        }
+    }
+}
