@@ -178,7 +178,8 @@ fn admitted(words: &[Vec<u8>]) -> Vec<u8> {
         sizes.chunks(2).map(|size| 256 * usize::from(size[0]) + usize::from(size[1])).collect()
     });
     let rows: usize = 1 + sizes.iter().map(|size| 1 + size).sum::<usize>();
-    let each: String = sizes.iter().map(|size| format!(":1\r\n{}", "$-1\r\n".repeat(*size))).collect();
+    let each: String =
+        sizes.iter().map(|size| format!(":1\r\n{}", "$-1\r\n".repeat(*size))).collect();
     format!("*{rows}\r\n:{year}\r\n{each}").into_bytes()
 }
 

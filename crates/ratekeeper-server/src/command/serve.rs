@@ -26,7 +26,11 @@ use ratekeeper::rule::file::{AccessLog, Gateway};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::timeout;
+
+/// How long the end waits for a shared store to take back what was not used.
+const GIVE_BACK: Duration = Duration::from_millis(500);
 
 /// Files beside those of connections.
 const FILES_BESIDE: u64 = 256;
@@ -98,6 +102,10 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         served = listeners.serve(app, bounds) => served.map(|()| ("stopped", ExitCode::SUCCESS))?,
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
     };
+    if life.phase() < Phase::Cut {
+        // What was taken ahead of a shared store is of use to others.
+        let _ = timeout(GIVE_BACK, held.drain()).await;
+    }
     if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
         let _ = timeout(bounds.drain, kept.finish(held)).await;
     }

@@ -97,7 +97,12 @@ impl Reading {
             page.gauge("ratekeeper_store_memory_bytes", usage.memory_bytes)?;
             page.gauge("ratekeeper_store_evicted_keys", usage.evicted_keys)?;
         }
-        page.gauge("ratekeeper_overshoot", 0)
+        let overshoot = self.limiter.overshoot();
+        let overshoot = overshoot.iter().take(super::RULES_MAX);
+        page.gauges(
+            "ratekeeper_overshoot",
+            overshoot.map(|(rule, units)| ([("rule", &**rule)], *units)),
+        )
     }
 
     fn memory(&self, page: &mut Page<'_>) -> fmt::Result {

@@ -23,8 +23,16 @@ pub(super) const OTHER: &str = "other";
 const NEAR_PART: u64 = 5;
 
 pub(super) const OUTCOMES: [&str; 2] = ["allowed", "refused"];
-pub(super) const SOURCES: [&str; 6] =
-    ["store", "overflow", "local", "failed_open", "failed_closed", "other"];
+pub(super) const SOURCES: [&str; 8] = [
+    "store",
+    "overflow",
+    "local",
+    "failed_open",
+    "failed_closed",
+    "lease",
+    "denied_cache",
+    "other",
+];
 
 const CELLS: usize = Door::ALL.len() * OUTCOMES.len() * SOURCES.len();
 
@@ -159,7 +167,9 @@ impl Row {
             Source::Local => 2,
             Source::FailedOpen => 3,
             Source::FailedClosed => 4,
-            _ => 5,
+            Source::Lease => 5,
+            Source::DeniedCache => 6,
+            _ => 7,
         };
         let outcome = usize::from(decision.is_refused());
         let cell = cell(door as usize, outcome, source);

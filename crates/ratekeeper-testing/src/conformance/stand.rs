@@ -60,6 +60,7 @@ pub struct Stand {
     /// The time.
     pub clock: ManualClock,
     seen: Arc<Mutex<Seen>>,
+    remembers: bool,
 }
 
 /// What was told to an observer.
@@ -89,7 +90,12 @@ impl Stand {
     /// Under this prefix, at the first second of 2026.
     pub fn new(place: &Place, prefix: &str) -> Stand {
         let (place, prefix, clock) = (place.clone(), prefix.into(), ManualClock::new());
-        Stand { place, prefix, clock, seen: Arc::default() }
+        Stand { place, prefix, clock, seen: Arc::default(), remembers: false }
+    }
+
+    /// The same, where limiters remember what a shared store refused.
+    pub fn remembering(place: &Place, prefix: &str) -> Stand {
+        Stand { remembers: true, ..Stand::new(place, prefix) }
     }
 
     /// A limiter to be built here.
@@ -103,7 +109,8 @@ impl Stand {
             Place::Memory => Limiter::memory().keys(1 << 16),
             Place::Shared(_, url, _) => {
                 let config = RedisConfig::new(url).and_then(|config| config.prefix(&self.prefix));
-                let config = config.expect("the URL is right").forget_refusals();
+                let config = config.expect("the URL is right");
+                let config = if self.remembers { config } else { config.forget_refusals() };
                 Limiter::redis(config.deadline(DEADLINE)).keys(1_000)
             }
         };

@@ -8,6 +8,7 @@ mod faults;
 mod held;
 mod live;
 mod moving;
+mod near;
 mod program;
 mod releases;
 mod setup;

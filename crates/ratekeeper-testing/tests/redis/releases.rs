@@ -10,7 +10,8 @@ use std::time::Duration;
 
 fn limiter(redis: &Server, clock: &ManualClock, limits: impl IntoLimits) -> Limiter {
     let config: RedisConfig = redis.url().parse().unwrap();
-    let builder = Limiter::redis(config.deadline(Duration::from_secs(5)).forget_refusals()).clock(clock);
+    let builder =
+        Limiter::redis(config.deadline(Duration::from_secs(5)).forget_refusals()).clock(clock);
     builder.rule("rule", limits).unwrap().build()
 }
 

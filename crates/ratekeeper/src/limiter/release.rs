@@ -15,7 +15,8 @@ use crate::limit::Limit;
 use crate::rule::index::Index;
 use crate::rule::when::Condition;
 use crate::rule::{
-    Consistency, CostSpec, Count, Exempt, FieldForms, KeyKind, Limits, Match, RuleSet, RuleSpec, Scope,
+    Consistency, CostSpec, Count, Exempt, FieldForms, KeyKind, Limits, Match, RuleSet, RuleSpec,
+    Scope,
 };
 use found::{Finder, exempt_index};
 use std::collections::HashMap;

@@ -21,19 +21,19 @@ use crate::decision::{Decision, Source};
 use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::name::PermitId;
+use crate::store::denied::Denied;
+use crate::store::lease::{Heat, Leases};
 use crate::store::redis::{
     Again, Ask, Charged, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
-use crate::store::denied::Denied;
-use crate::store::lease::{Heat, Leases};
 use crate::store::{Charge, Contents, Receipt};
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
+use shares::Owner;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
-use shares::Owner;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub(super) struct Shared {
     sweeps: AtomicBool,
     /// Whether no more shares are taken.
     drains: AtomicBool,
+    /// Requests under way that may bring shares.
+    wishes: AtomicUsize,
     /// Makes identities that cannot be guessed.
     secret: RandomState,
     count: AtomicU64,
@@ -99,6 +101,7 @@ impl Shared {
             heat: OnceLock::new(),
             sweeps: AtomicBool::new(false),
             drains: AtomicBool::new(false),
+            wishes: AtomicUsize::new(0),
             secret,
             count,
         }
@@ -138,7 +141,12 @@ impl Compiled {
 /// A charge for each limit of each rule; the caller waits for a turn no longer than `patience`.
 fn asks(rules: &[Asked], patience: u64) -> Vec<Ask<'_>> {
     let each = rules.iter().flat_map(|Asked { rule, who, cost }| {
-        rule.charges(who.local, *cost).map(move |charge| Ask { charge, who: who.shared, patience, share: None })
+        rule.charges(who.local, *cost).map(move |charge| Ask {
+            charge,
+            who: who.shared,
+            patience,
+            share: None,
+        })
     });
     each.collect()
 }

@@ -70,7 +70,8 @@ impl Denied {
         }
         let bucket = charge.bucket();
         if let Some(entry) = self.table.part(bucket).get(&bucket)
-            && (entry.held.is_none() && entry.times.sent >= times.sent)
+            && entry.held.is_none()
+            && entry.times.sent > times.sent
         {
             return;
         }

@@ -140,19 +140,26 @@ impl<T: Clone> Leases<T> {
         (Some(Share { units: wished, spare }).filter(|_| wished > 0), left)
     }
 
-    /// A wish was answered: with a share, or, near the limit, without one.
-    pub(crate) fn granted(&self, bucket: u64, granted: Option<Granted>) {
+    /// A wish was answered: with a share, or, near the limit, without one. `false` if nobody holds such any more.
+    pub(crate) fn granted(&self, bucket: u64, granted: Option<Granted>) -> bool {
         let mut part = self.0.part(bucket);
-        let Some(lease) = part.get_mut(&bucket) else { return };
+        let Some(lease) = part.get_mut(&bucket) else { return false };
         lease.asked = 0;
-        match granted {
-            Some(Granted { part: new, remaining, whole }) => {
-                let free = lease.parts.iter_mut().find(|own| own.left == 0);
-                free.into_iter().for_each(|own| *own = new);
-                lease.parts.sort_unstable_by_key(|own| (own.left == 0, own.until));
-                (lease.remaining, lease.whole) = (remaining, whole);
-            }
-            None => lease.size.denied(),
+        let Some(Granted { part: new, remaining, whole }) = granted else {
+            lease.size.denied();
+            return true;
+        };
+        let Some(free) = lease.parts.iter_mut().find(|own| own.left == 0) else { return false };
+        *free = new;
+        lease.parts.sort_unstable_by_key(|own| (own.left == 0, own.until));
+        (lease.remaining, lease.whole) = (remaining, whole);
+        true
+    }
+
+    /// The store was asked without a share: so much remains there, at most.
+    pub(crate) fn told(&self, bucket: u64, remaining: u64) {
+        if let Some(lease) = self.0.part(bucket).get_mut(&bucket) {
+            lease.remaining = lease.remaining.min(remaining);
         }
     }
 
@@ -186,7 +193,8 @@ impl<T: Clone> Leases<T> {
     /// Ends all leases: what was left.
     pub(crate) fn end_all(&self) -> Vec<Left<T>> {
         let mut left = Vec::new();
-        self.0.each(|part| part.drain().for_each(|(_, mut lease)| left.extend(lease.end(u64::MAX))));
+        self.0
+            .each(|part| part.drain().for_each(|(_, mut lease)| left.extend(lease.end(u64::MAX))));
         left
     }
 }

@@ -28,12 +28,12 @@ mod usage;
 mod verify;
 
 pub(crate) use ask::Back;
-pub(super) use state::NOT_OURS;
 pub use board::{Board, NUMBER_MAX, News, Posted, UNREADABLE};
 pub use config::RedisConfig;
 pub use error::{Again, Breaks, Class, Outcome, Policy, StoreError};
 pub(crate) use name::{Held, Tag};
 pub(crate) use records::Record;
+pub(super) use state::NOT_OURS;
 pub(crate) use state::State;
 pub use usage::StoreUsage;
 

@@ -138,8 +138,8 @@ pub const METRICS: [Metric; 29] = [
     metric(
         "ratekeeper_overshoot",
         "gauge",
-        "",
-        "Units that leases may admit beyond the limits; 0 as long as no rule leases",
+        "rule",
+        "Units that leases may admit to a key beyond its limit at most, of each rule that leases",
     ),
     metric(
         "ratekeeper_gateway_requests_total",

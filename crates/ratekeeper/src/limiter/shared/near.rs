@@ -4,8 +4,8 @@
 //! has charged; all limits of a request are decided here, or none is.
 
 use super::Shared;
-use crate::decision::{Decision, Source};
 use crate::algorithm::{Retry, Verdict};
+use crate::decision::{Decision, Source};
 use crate::key::Who;
 use crate::limiter::{Asked, Compiled, Inner};
 use crate::store::Charge;
@@ -89,9 +89,8 @@ impl Inner {
         if rules.is_empty() || !rules.iter().all(|asked| asked.rule.leases()) {
             return None;
         }
-        let each = || {
-            rules.iter().flat_map(|Asked { rule, who, cost }| rule.charges(who.local, *cost))
-        };
+        let each =
+            || rules.iter().flat_map(|Asked { rule, who, cost }| rule.charges(who.local, *cost));
         let mut all = Vec::new();
         for charge in each() {
             let Some(spent) = shared.leases.spend(charge.bucket(), charge.cost(), now) else {
@@ -120,12 +119,7 @@ impl Inner {
     }
 
     /// Takes note of what the store has said.
-    pub(super) fn note(
-        &self,
-        shared: &Shared,
-        asks: &[Ask<'_>],
-        (sent, charged): (u64, &Charged),
-    ) {
+    pub(super) fn note(&self, shared: &Shared, asks: &[Ask<'_>], (sent, charged): (u64, &Charged)) {
         let is_spent = |decision: &Decision| decision.is_refused() || decision.remaining() == 0;
         if !charged.decisions.iter().any(is_spent) {
             return;
@@ -146,4 +140,3 @@ impl Spent {
         charge.decision(verdict, Source::Lease)
     }
 }
-

@@ -18,6 +18,9 @@ use tokio::time::sleep;
 /// How often shares that have ended are looked for.
 const SWEEP: Duration = Duration::from_millis(250);
 
+/// How often a server that ends looks whether nothing is on its way any more.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// Shares that are given back in one call.
 const AT_ONCE: usize = 64;
 
@@ -57,13 +60,27 @@ impl Compiled {
 /// Shares that are asked for with a request; given up with it.
 pub(super) struct Wishes<'s> {
     shared: &'s Shared,
-    /// Which asks have one, of how many units.
-    wished: Vec<(usize, u64, u64)>,
+    /// Which asks have one, whose it is, and of how many units.
+    wished: Vec<(usize, Owner, u64)>,
+    /// Whether any rule of the request leases.
+    leases: bool,
+}
+
+impl Wishes<'_> {
+    fn add(&mut self, number: usize, owner: Owner, units: u64) {
+        self.shared.wishes.fetch_add(1, Ordering::AcqRel);
+        self.wished.push((number, owner, units));
+    }
 }
 
 impl Drop for Wishes<'_> {
     fn drop(&mut self) {
-        self.wished.iter().for_each(|(_, bucket, _)| self.shared.leases.unasked(*bucket));
+        for (_, owner, _) in &self.wished {
+            self.shared.wishes.fetch_sub(1, Ordering::AcqRel);
+            if let Some(charge) = owner.charge(0) {
+                self.shared.leases.unasked(charge.bucket());
+            }
+        }
     }
 }
 
@@ -75,8 +92,9 @@ impl Inner {
         rules: &[Asked],
         asks: &mut [Ask<'_>],
     ) -> Wishes<'s> {
-        let mut wishes = Wishes { shared, wished: Vec::new() };
-        if !rules.iter().any(|asked| asked.rule.leases()) {
+        let leases = rules.iter().any(|asked| asked.rule.leases());
+        let mut wishes = Wishes { shared, wished: Vec::new(), leases };
+        if !leases {
             return wishes;
         }
         shared.nodes.keep(self);
@@ -91,8 +109,9 @@ impl Inner {
                     let (share, over) = shared.wish(&ask.charge, owner, hot, now);
                     ask.share = share;
                     left.extend(over);
-                    let bucket = ask.charge.bucket();
-                    wishes.wished.extend(share.map(|share| (number, bucket, share.units)));
+                    if let Some(share) = share {
+                        wishes.add(number, owner(), share.units);
+                    }
                 }
                 number += 1;
             }
@@ -109,24 +128,38 @@ impl Inner {
         (sent, charged): (u64, &Charged),
     ) {
         let shared = wishes.shared;
-        for (number, bucket, units) in wishes.wished.drain(..) {
+        if wishes.leases {
+            for (ask, decision) in asks.iter().zip(&charged.decisions) {
+                shared.leases.told(ask.charge.bucket(), decision.remaining());
+            }
+        }
+        let mut unclaimed = Vec::new();
+        for (number, owner, units) in wishes.wished.drain(..) {
+            shared.wishes.fetch_sub(1, Ordering::AcqRel);
             let (ask, known) = (&asks[number], &charged.known[number]);
-            let stamp = charged.receipts.get(number).filter(|_| known.share);
-            let granted = stamp.map(|receipt| {
+            let receipt = charged.receipts.get(number).filter(|_| known.share);
+            let granted = receipt.map(|receipt| {
                 let lasts = ask.charge.edge(known.now).map_or(LASTS, |edge| edge.min(LASTS));
                 let decision = &charged.decisions[number];
-                let until = sent + lasts;
                 Granted {
-                    part: Part { left: units, until, held: units, stamp: receipt.stamp() },
+                    part: Part {
+                        left: units,
+                        until: sent + lasts,
+                        held: units,
+                        stamp: receipt.stamp(),
+                    },
                     remaining: decision.remaining(),
                     whole: sent.saturating_add(decision.verdict.reset_after),
                 }
             });
-            shared.leases.granted(bucket, granted);
-            if granted.is_some() {
-                self.sweep(shared);
+            let claimed = shared.leases.granted(ask.charge.bucket(), granted);
+            match granted {
+                Some(_) if claimed => self.sweep(shared),
+                Some(granted) => unclaimed.push((owner, granted.part)),
+                None => {}
             }
         }
+        self.give_shares_back_later(unclaimed);
     }
 
     /// Asks for another share before the one that there is has been spent.
@@ -142,11 +175,12 @@ impl Inner {
         let Some(charge) = owner.charge(0) else { return };
         let (share, left) = shared.wish(&charge, || owner.clone(), u64::MAX, self.clock.now());
         self.give_shares_back_later(left);
-        let (Some(share), bucket) = (share, charge.bucket()) else { return };
+        let Some(share) = share else { return };
         let limiter = Arc::clone(self);
         runtime.spawn(async move {
             let Some(shared) = &limiter.shared else { return };
-            let wishes = Wishes { shared, wished: vec![(0, bucket, share.units)] };
+            let mut wishes = Wishes { shared, wished: Vec::new(), leases: true };
+            wishes.add(0, owner.clone(), share.units);
             let Some(ask) = owner.ask(Some(share)) else { return };
             let sent = limiter.clock.now();
             let taken = Taken { id: 0, record: None, given: sent, hold_most: 0 };
@@ -264,7 +298,11 @@ impl Limiter {
     /// it ends. Memory has nothing to give back.
     pub async fn drain(&self) {
         if let Some(shared) = &self.0.shared {
-            shared.drains.store(true, Ordering::Relaxed);
+            shared.drains.store(true, Ordering::Release);
+            // What is on its way is held before it can be given back.
+            while shared.wishes.load(Ordering::Acquire) > 0 {
+                sleep(LOOK).await;
+            }
             self.0.give_shares_back(&shared.leases.end_all()).await;
         }
     }

@@ -5,8 +5,8 @@
 //! is given are whole and within 2^53.
 
 use super::super::{Charge, Kind, Stamp};
-use super::{Share, Taken};
 use super::script::Part;
+use super::{Share, Taken};
 use crate::algorithm::bucket::Arrival;
 
 /// The largest number of a script.

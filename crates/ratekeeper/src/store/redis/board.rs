@@ -3,12 +3,12 @@
 //! Invariant: a text takes the place of the one whose number its writer has seen, and of no other; the
 //! numbers that a reader sees are those that were written. (This is the one key that has no end.)
 
+use super::call::Texts;
 use super::config::{RedisConfig, Servers};
 use super::connect;
 use super::error::{Class, StoreError};
 use super::link::CONNECT;
 use super::name::{self, Tag};
-use super::call::Texts;
 use super::script::Script;
 use super::sentinel;
 use super::topology::Topology;

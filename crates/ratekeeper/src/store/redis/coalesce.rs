@@ -10,9 +10,9 @@ use super::config::Servers;
 use super::error::{Class, StoreError};
 use super::link::Link;
 use crate::sync::{Mutex, lock};
-use futures_util::future::select;
+use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -52,7 +52,10 @@ type Answered = (Call, Result<Told, StoreError>);
 
 impl Link {
     /// Makes a call, with others that wait, if it is sociable.
-    pub(super) async fn ask(self: &Arc<Self>, call: Call) -> (Option<Call>, Result<Told, StoreError>) {
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        call: Call,
+    ) -> (Option<Call>, Result<Told, StoreError>) {
         if !call.is_sociable() {
             let told = self.ask_alone(&call, false).await;
             return (Some(call), told);
@@ -83,48 +86,71 @@ impl Link {
         asking: bool,
     ) -> Result<Told, StoreError> {
         let _room = self.enter(call.deadline).await?;
-        let all = [call];
-        let each = self.ask_these(&all, asking, call.deadline).await?;
+        let each = self.ask_these(&[call], asking, true).await?;
         each.into_iter().next().ok_or_else(|| self.unreadable())
     }
 
+    /// Makes calls as one; if the server does not know the script, it is brought, if `brings`.
     async fn ask_these(
         self: &Arc<Self>,
         calls: &[&Call],
         asking: bool,
-        deadline: Instant,
+        brings: bool,
     ) -> Result<Vec<Told>, StoreError> {
         let (mut sizes, mut given) = (Vec::new(), Vec::new());
         let texts = texts(calls, &mut sizes, &mut given);
-        let answer = self.run(&texts, asking, deadline, calls.len()).await?;
+        let latest = calls.iter().map(|call| call.deadline).max();
+        let deadline = latest.unwrap_or_else(Instant::now);
+        let answer = self.run(&texts, (asking, brings), deadline, calls.len()).await?;
         told(answer, calls).ok_or_else(|| self.unreadable())
     }
 
-    /// Makes calls as one, and tells each its answer.
-    async fn send(self: &Arc<Self>, all: Vec<Asking>) {
+    /// Makes calls as one, and tells each its answer; those that have to be made again come back, with their number.
+    async fn send(self: &Arc<Self>, number: u64, all: Vec<Asking>) -> Option<(u64, Vec<Asking>)> {
         let calls: Vec<&Call> = all.iter().map(|asking| &asking.call).collect();
-        let latest = calls.iter().map(|call| call.deadline).max();
-        let deadline = latest.unwrap_or_else(Instant::now);
-        let told = self.ask_these(&calls, false, deadline).await;
-        // Whose fault it is that a script failed cannot be told; and of a slot that is on its way elsewhere some keys may be
-        // here and others there. So each is asked for itself.
-        let apart = |error: &StoreError| matches!(error.class(), Class::BadValue | Class::TryAgain);
-        let apart = calls.len() > 1 && told.as_ref().is_err_and(apart);
-        let each: Vec<Result<Told, StoreError>> = match told {
-            Err(_) if apart => {
-                let mut each = Vec::with_capacity(calls.len());
-                for call in calls {
-                    let one = self.ask_these(&[call], false, call.deadline).await;
-                    each.push(one.and_then(|told| told.into_iter().next().ok_or_else(|| self.unreadable())));
-                }
-                each
+        let told = self.ask_these(&calls, false, false).await;
+        if told
+            .as_ref()
+            .is_err_and(|error| error.class() == Class::NoScript || is_apart(error, &all))
+        {
+            return Some((number, all));
+        }
+        tell(all, told);
+        None
+    }
+
+    /// Makes calls that came back, while nothing else is under way, so that nobody overtakes them.
+    async fn send_again(self: &Arc<Self>, all: Vec<Asking>) {
+        let calls: Vec<&Call> = all.iter().map(|asking| &asking.call).collect();
+        let told = self.ask_these(&calls, false, true).await;
+        if !told.as_ref().is_err_and(|error| is_apart(error, &all)) {
+            return tell(all, told);
+        }
+        for one in all {
+            let told = self.ask_these(&[&one.call], false, true).await;
+            tell(vec![one], told);
+        }
+    }
+}
+
+/// Whether each call has to be made by itself: whose fault it is that a script failed cannot be told, and of a slot that is
+/// on its way elsewhere some keys may be here and others there.
+fn is_apart(error: &StoreError, all: &[Asking]) -> bool {
+    all.len() > 1 && matches!(error.class(), Class::BadValue | Class::TryAgain)
+}
+
+/// Tells each its answer; who has left needs none.
+fn tell(all: Vec<Asking>, told: Result<Vec<Told>, StoreError>) {
+    match told {
+        Ok(told) => {
+            for (Asking { call, tell }, own) in all.into_iter().zip(told) {
+                let _ = tell.send((call, Ok(own)));
             }
-            Ok(told) => told.into_iter().map(Ok).collect(),
-            Err(error) => calls.iter().map(|_| Err(error.clone())).collect(),
-        };
-        for (Asking { call, tell }, told) in all.into_iter().zip(each) {
-            // Who has left needs no answer.
-            let _ = tell.send((call, told));
+        }
+        Err(error) => {
+            for Asking { call, tell } in all {
+                let _ = tell.send((call, Err(error.clone())));
+            }
         }
     }
 }
@@ -187,22 +213,32 @@ impl Sending {
         let slots = link.config.servers == Servers::Cluster;
         let most = if slots { UNDER_WAY_SLOTS } else { UNDER_WAY };
         let mut under_way = FuturesUnordered::new();
+        let (mut number, mut again) = (0, BTreeMap::new());
         loop {
-            while under_way.len() < most {
+            while again.is_empty() && under_way.len() < most {
                 let next = link.waiting.next(slots, Instant::now());
                 if next.is_empty() {
                     break;
                 }
-                under_way.push(link.send(next));
+                under_way.push(link.send(number, next));
+                number += 1;
             }
             if under_way.is_empty() {
-                if link.waiting.rest() {
+                let came_back = std::mem::take(&mut again);
+                if came_back.is_empty() && link.waiting.rest() {
                     break;
+                }
+                for all in came_back.into_values() {
+                    link.send_again(all).await;
                 }
                 continue;
             }
             let rung = std::pin::pin!(link.waiting.bell.notified());
-            select(under_way.next(), rung).await;
+            if let Either::Left((Some(Some((number, all))), _)) =
+                select(under_way.next(), rung).await
+            {
+                again.insert(number, all);
+            }
         }
         self.ended = true;
     }

@@ -7,11 +7,11 @@
 mod attempt;
 mod probe;
 
+use super::call::Texts;
+use super::coalesce::Waiting;
 use super::config::{Address, RedisConfig, Servers};
 use super::connect::{self, Connection};
 use super::error::{Breaks, Class, StoreError};
-use super::call::Texts;
-use super::coalesce::Waiting;
 use super::script::SCRIPTS;
 use super::sentinel;
 use crate::store::guard::Breaker;
@@ -127,11 +127,12 @@ impl Link {
         Ok(room)
     }
 
-    /// Runs a script for so many calls that have room, and tells the breaker.
+    /// Runs a script for so many calls that have room, and tells the breaker. If the server does not know it, it is
+    /// brought, if `brings`.
     pub(super) async fn run(
         self: &Arc<Self>,
         texts: &Texts<'_>,
-        asking: bool,
+        (asking, brings): (bool, bool),
         deadline: Instant,
         calls: usize,
     ) -> Result<Value, StoreError> {
@@ -140,7 +141,7 @@ impl Link {
         let loads = self.loads[number].load(Ordering::Acquire);
         let by_hash = texts.by_hash();
         let mut outcome = self.exchange(&by_hash, asking, deadline).await;
-        if is_unknown_script(&outcome.answer) {
+        if brings && is_unknown_script(&outcome.answer) {
             // One of those who find it missing brings it; the others try again.
             let _loading = timeout_at(deadline, self.loading.lock()).await;
             if self.loads[number].load(Ordering::Acquire) != loads {

@@ -4,8 +4,8 @@
 
 use super::super::{Charge, Contents, Kind};
 use super::ask::{self, Seen};
-use super::error::StoreError;
 use super::call::{Texts, Told, read};
+use super::error::StoreError;
 use super::script::Scripts;
 use super::state::State;
 use super::{Ask, Redis, Taken};

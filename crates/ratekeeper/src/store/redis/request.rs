@@ -5,9 +5,9 @@
 
 use super::super::{Receipt, Stamp};
 use super::ask::{self, Back, Seen};
+use super::call::Told;
 use super::error::{Class, StoreError};
 use super::script::Part;
-use super::call::Told;
 use super::state::{Judged, State};
 use super::{Ask, Charged, Known, Record, Redis, Tag, Taken};
 use crate::algorithm::bucket::Arrival;

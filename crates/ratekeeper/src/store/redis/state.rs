@@ -22,7 +22,11 @@ pub(crate) enum State {
     Windows(Windows),
     /// Of a log the units that count, the newest entry's time, and that of the entry that has to go before a cost
     /// fits; known for that cost alone.
-    Log { used: u64, newest: u64, goes: u64 },
+    Log {
+        used: u64,
+        newest: u64,
+        goes: u64,
+    },
     /// Units of permits.
     Permits(u64),
 }

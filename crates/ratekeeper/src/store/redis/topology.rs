@@ -59,12 +59,12 @@ impl Topology {
         let link = self.link(tag, deadline).await?;
         let first = {
             let _room = link.enter(deadline).await?;
-            link.run(texts, false, deadline, 1).await
+            link.run(texts, (false, true), deadline, 1).await
         };
         let Err(error) = first else { return first };
         let (link, asking) = self.elsewhere(link, tag, error, deadline).await?;
         let _room = link.enter(deadline).await?;
-        link.run(texts, asking, deadline, 1).await
+        link.run(texts, (asking, true), deadline, 1).await
     }
 
     /// Where a call goes next after an error, and whether its slot is only on its way there; the error if nowhere.

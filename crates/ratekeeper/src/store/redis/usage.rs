@@ -3,8 +3,8 @@
 //! Invariant: what a server does not tell counts as nothing; asking changes nothing.
 
 use super::Redis;
-use redis::Value;
 use crate::store::redis::StoreError;
+use redis::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 

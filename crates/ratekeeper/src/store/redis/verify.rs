@@ -2,9 +2,9 @@
 //!
 //! Invariant: what passes can do our work: each server has carried a charge out.
 
+use super::Redis;
 use super::error::StoreError;
 use super::topology::Topology;
-use super::Redis;
 use redis::Value;
 use std::time::Duration;
 use tokio::time::Instant;

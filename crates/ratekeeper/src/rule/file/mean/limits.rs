@@ -222,5 +222,26 @@ impl Reader<'_> {
             let fault = "`hold` is for limits of how many at a time";
             self.fault(node.at, fault, "leave it out, or write a limit such as `4 concurrent`");
         }
+        self.can_lease(rule, &all);
+    }
+
+    /// Where units are taken ahead, no request has a charge, a turn or a permit of its own.
+    fn can_lease(&mut self, rule: &Fields<'_, '_>, limits: &[&Limit]) {
+        let leases = |node: &&Node<'_>| matches!(node.text(), Some("leased" | "auto"));
+        let Some(node) = rule.get("consistency").filter(leases) else { return };
+        let says = |field, word| rule.get(field).is_some_and(|node| node.text() == Some(word));
+        let reason = if limits.iter().any(|limit| limit.hold().is_some()) {
+            "permits, each of which somebody holds"
+        } else if limits.iter().any(|limit| limit.is_shaping()) {
+            "a line, in which each request has its turn"
+        } else if rule.get("settle").is_some() || says("count", "failures") {
+            "charges that are changed by the answer, so that each request needs its own"
+        } else if says("scope", "instance") {
+            "a server that counts by itself, and shares nothing"
+        } else {
+            return;
+        };
+        let fault = format!("units cannot be taken ahead of {reason}");
+        self.fault(node.at, fault, "leave `consistency` out, or write `exact`");
     }
 }
