@@ -6,6 +6,7 @@ mod brute_refusals;
 mod clean;
 mod command;
 mod faults;
+mod page;
 mod seeded;
 mod text;
 
