@@ -105,3 +105,21 @@ fn what_was_given_up_may_still_arrive() {
     assert_eq!(refused_at(69), []);
     assert_eq!(refused_at(72), [Check::Refusals]);
 }
+
+/// Goal: what servers took ahead, and lost, may have filled the limit.
+/// Method: 95 and 96 of 100 used at once for two servers with 2 each ahead; one unit used, and a refusal a
+/// second and a minute later, while 4 units may be lost each second.
+#[test]
+fn what_was_taken_ahead_may_have_filled_the_limit() {
+    let refused = |consistency: &str, used: u64, after: u64| {
+        let rules = format!("rules: [{{id: r, limit: 100/minute, consistency: {consistency}}}]");
+        let mut made = Made::default();
+        (0..used).for_each(|_| made.allow(1, 5));
+        made.deny(1, 5 + after);
+        broken(&made.judge(&rules, 2)) == [Check::Refusals]
+    };
+    assert!(refused("leased", 95, 0) && !refused("leased", 96, 0));
+    assert!(refused("exact", 99, 0) && !refused("exact", 100, 0));
+    assert!(refused("exact", 1, 25_000_000) && !refused("leased", 1, 60_000_000));
+    assert!(refused("leased", 1, 1_000_000));
+}
