@@ -80,7 +80,9 @@ fn random(dice: &mut Dice, made: &mut Made) -> Vec<Tick> {
     let span = 8_000 + dice.roll(120_000);
     let mut ticks = Vec::new();
     for _ in 0..count {
-        let (asked, cost) = (1_000_000 + dice.roll(span), 1 + dice.roll(2));
+        // On edges, and one tick beside them.
+        let asked = 1_000_000 + dice.roll(span) / 2_500 * 2_500 + dice.roll(3);
+        let cost = 1 + dice.roll(2);
         let late = if dice.roll(3) == 0 { dice.roll(9_000) } else { dice.roll(3) };
         let answered = asked + late;
         let (invoke, complete) = (asked * 1_000 + dice.roll(1_000), answered * 1_000);
@@ -116,9 +118,10 @@ fn brute_force_agrees_on_what_was_admitted() {
             for _ in 0..if seed % 2 == 0 { 0 } else { 1 + dice.roll(3) } {
                 let name = names[dice.roll(5) as usize];
                 let start = 1_000_000 + dice.roll(30_000);
-                let end = start + dice.roll(15_000);
+                let end = start + 1 + dice.roll(15_000);
                 faults.push((name, start.into(), end.into()));
-                let (start, end) = (start * 1_000, end * 1_000);
+                let start = start * 1_000 + dice.roll(1_000);
+                let end = (end * 1_000 - dice.roll(1_000)).max(start);
                 made.0.episodes.push(Episode { name: name.into(), start, end });
             }
             let nodes = 1 + (seed % 3) as u32;

@@ -29,13 +29,7 @@ fn most(
     let weight = |end: i128| {
         let (age, edge) = (first - end, first - first % window);
         match algorithm {
-            "fixed_window" if clock => {
-                if end >= edge {
-                    window
-                } else {
-                    0
-                }
-            }
+            "fixed_window" if clock => window * i128::from(end >= edge),
             "sliding_window_counter" if clock && last < edge + window => match end {
                 _ if end >= edge => window,
                 _ if end >= edge - window => window - (first - edge),
@@ -66,7 +60,9 @@ fn brute_force_agrees_on_refusals() {
             let mut made = Made::default();
             let (mut charges, mut refusals): (Vec<Tick>, Vec<Tick>) = (Vec::new(), Vec::new());
             for _ in 0..6 + dice.roll(24) {
-                let (asked, cost) = (1_000_000 + dice.roll(90_000), 1 + dice.roll(2));
+                // On edges, and one tick beside them.
+                let asked = 1_000_000 + 2_500 * dice.roll(36) + dice.roll(3);
+                let cost = 1 + dice.roll(2);
                 let late = if dice.roll(3) == 0 { dice.roll(9_000) } else { dice.roll(3) };
                 let (ticks, kind) = ((asked, asked + late), dice.roll(40));
                 let (outcome, source) = match kind {

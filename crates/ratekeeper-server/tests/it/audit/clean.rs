@@ -113,6 +113,40 @@ fn waits_of_the_real_algorithms_come_true() {
     }
 }
 
+/// Goal: nobody is accused for the part of a microsecond in which the store's ticks begin.
+/// Method: a caller without delays that asks in the last nanosecond of a tick and in the first of the tick in
+/// which it is admitted again; the ticks of the history begin elsewhere.
+#[test]
+fn ticks_may_begin_anywhere_in_a_microsecond() {
+    for (algorithm, limit) in LIMITS {
+        let text = rules(algorithm, limit);
+        for seed in 0..20 {
+            let (mut dice, mut real) = (Dice(seed), Real::new(&text));
+            // A tick of the store, and the nanosecond of the history in which it begins.
+            let mut tick = EPOCH / 1_000 + 2 + dice.roll(30_000);
+            let begin = |tick: u64| tick * 1_000 - EPOCH;
+            let (mut allowed, mut refused) = (0, 0);
+            for _ in 0..120 {
+                let decision = real.decide(begin(tick) + 999, (0, 0), "a", 1);
+                let Some(wait) = decision.retry_after() else {
+                    allowed += 1;
+                    continue;
+                };
+                refused += 1;
+                let ticks = u64::try_from(wait.as_micros()).expect("a short wait");
+                assert!(real.decide(begin(tick + ticks - 1) + 999, (0, 0), "a", 1).is_refused());
+                assert!(real.decide(begin(tick + ticks), (0, 0), "a", 1).is_allowed());
+                // Some time later, idle or not.
+                tick += ticks + dice.roll(2) * dice.roll(25_000);
+            }
+            assert!(allowed > 5 && refused > 5, "{algorithm}: {allowed} and {refused}");
+            assert_clean(&real.made.0, &text, &format!("{algorithm}, seed {seed}"));
+            real.made.0.clock = Some((7_211, (EPOCH + 7_211) / 1_000));
+            assert_clean(&real.made.0, &text, &format!("{algorithm}, seed {seed}, with a clock"));
+        }
+    }
+}
+
 /// Goal: several limits of one rule are judged each, and a refusal is right if one of them is full.
 /// Method: random traffic under a bucket of two rates.
 #[test]

@@ -52,6 +52,21 @@ fn shares_are_judged_by_themselves() {
     assert_eq!(with("local", (0, 0, 13), 3, RULES), 1);
 }
 
+/// Goal: a failover can lose what was admitted in the second before it, and nothing older.
+/// Method: ten units of ten, ten more after a failover; it begins a second after the first, or a tick later.
+#[test]
+fn a_failover_loses_one_second() {
+    let failed_at = |start: u64| {
+        let mut made = Made::default();
+        (0..10).for_each(|_| made.allow(1, 500));
+        (0..10).for_each(|_| made.allow(1, 1_100_000));
+        let end = 1_050_000_000;
+        made.0.episodes.push(Episode { name: "failover".into(), start: start * 1_000, end });
+        excess(&made.judge("rules: [{id: r, limit: 10/day}]", 1))
+    };
+    assert_eq!((failed_at(1_000_500), failed_at(1_000_501)), (0, 10));
+}
+
 /// Goal: a fault excuses only what meets it.
 /// Method: eleven at once, long after all was forgotten.
 #[test]
