@@ -3,17 +3,20 @@
 //! Invariant: this module only says what was written. What it means, and whether it can be done, is
 //! the command's business.
 
+mod audit;
 mod connections;
 mod keys;
 mod live;
 mod log;
 
+pub use audit::Audit;
 pub use connections::Connections;
 pub use keys::{ApiKey, ApiKeyNew, Key, Which, Why};
 pub use live::{Remote, Rules, Server, Switch};
 pub use log::Log;
 
 use crate::door::COST_MAX;
+use audit::AUDIT_EXAMPLES;
 use clap::{Parser, Subcommand};
 use keys::{KEY_EXAMPLES, WHY_EXAMPLES};
 use live::{RULES_EXAMPLES, SWITCH_EXAMPLES};
@@ -131,6 +134,9 @@ pub enum Command {
     /// Turn rules off, into shadow or on, on a running server, whatever its release says
     #[command(subcommand, after_help = SWITCH_EXAMPLES)]
     Switch(Switch),
+    /// Prove that a recorded history kept every bound of its rules, or tell where it did not
+    #[command(after_help = AUDIT_EXAMPLES)]
+    Audit(Audit),
 }
 
 /// `ratekeeper serve`.

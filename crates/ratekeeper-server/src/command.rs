@@ -5,6 +5,7 @@
 
 mod api_key;
 mod ask;
+mod audit;
 mod banner;
 mod check;
 mod explain;
@@ -45,6 +46,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Why(why) => why::run(&why),
         Command::Rules(rules) => rules::run(&rules),
         Command::Switch(switch) => switch::run(&switch),
+        Command::Audit(audit) => audit::run(&audit),
     };
     done.unwrap_or_else(|failure| {
         // Nobody is left to tell if stderr is closed.

@@ -24,6 +24,7 @@ pub mod admin;
 #[cfg(feature = "console")]
 mod console;
 pub mod observe;
+pub mod audit;
 mod problem;
 mod hex;
 mod whole;

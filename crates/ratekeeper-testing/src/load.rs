@@ -4,9 +4,11 @@
 //! not know of each other. Invariant: every call that was made is in the history, once.
 
 mod history;
+mod recorded;
 mod witness;
 
 pub use history::{Call, Envelope, History};
+pub use recorded::Fault;
 pub use witness::Witness;
 
 use ratekeeper::Rule;

@@ -251,7 +251,7 @@ fn a_cost_that_is_none_is_told_the_range() {
 /// Method: compare the help of the program and of each command.
 #[test]
 fn help_is_what_the_golden_files_say() {
-    let table: [(&[&str], &str); 7] = [
+    let table: [(&[&str], &str); 8] = [
         (&["--help"], "help.txt"),
         (&["serve", "--help"], "help-serve.txt"),
         (&["check", "--help"], "help-check.txt"),
@@ -259,6 +259,7 @@ fn help_is_what_the_golden_files_say() {
         (&["validate", "--help"], "help-validate.txt"),
         (&["explain", "--help"], "help-explain.txt"),
         (&["api-key", "new", "--help"], "help-api-key.txt"),
+        (&["audit", "--help"], "help-audit.txt"),
     ];
     for (args, golden) in table {
         let (text, code) = said(args);

@@ -39,6 +39,7 @@ mod keys;
 mod validate;
 mod explain;
 mod init;
+mod audit;
 mod readme;
 mod observe;
 mod logs;

@@ -5,6 +5,7 @@
 //! whatever the delays were.
 
 use ratekeeper::Source;
+use ratekeeper_server::audit::envelope::{Extra, Line, Spend, worst};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
@@ -110,30 +111,26 @@ impl History {
 
     /// The same, and which interval that is.
     pub fn worst(&self, envelope: &Envelope) -> (i128, Range<Duration>) {
-        let micros = |time: Duration| time.as_micros() as i128;
-        let mut admitted: Vec<&Call> = self.calls.iter().filter(|call| call.allowed).collect();
-        admitted.sort_by_key(|call| call.answered);
-        let starts: BTreeSet<Duration> = admitted.iter().map(|call| call.asked).collect();
-        let mut worst = (i128::MIN, Duration::ZERO..Duration::ZERO);
-        for start in starts {
-            let mut sum = 0;
-            for call in admitted.iter().filter(|call| call.asked >= start) {
-                sum += i128::from(call.cost);
-                let mut most = i128::from(envelope.burst) * 1_000_000;
-                most += i128::from(envelope.rate) * micros(call.answered - start);
-                if let Some((more, time)) = &envelope.fault
-                    && start < time.end
-                    && call.answered > time.start
-                {
-                    most += i128::from(*more) * 1_000_000;
-                }
-                let excess = sum - most.div_euclid(1_000_000);
-                if excess > worst.0 {
-                    worst = (excess, start..call.answered);
-                }
-            }
-        }
-        worst
+        let ticks = |nanos: u128| i64::try_from(nanos / 1_000).unwrap_or(i64::MAX);
+        let first = |time: Duration| ticks(time.as_nanos());
+        let last = |time: Duration| ticks(time.as_nanos() + 999);
+        let admitted = self.calls.iter().filter(|call| call.allowed);
+        let spend = |call: &Call| {
+            let (asked, answered) = (first(call.asked), last(call.answered));
+            Spend { asked, answered, cost: call.cost }
+        };
+        let spends: Vec<Spend> = admitted.map(spend).collect();
+        let Envelope { burst, rate, ref fault } = *envelope;
+        let line = Line { units: burst, amount: rate, period: 1_000_000, reach: None };
+        let extra = fault.as_ref().map(|(units, time)| {
+            let (from, to) = (first(time.start), last(time.end));
+            Extra { from, to, units: *units, amount: 0 }
+        });
+        let found = worst(&spends, &line, extra.as_slice(), &mut 0);
+        let micros = |tick: i64| Duration::from_micros(tick.unsigned_abs());
+        found.map_or((i128::MIN, Duration::ZERO..Duration::ZERO), |worst| {
+            (worst.excess, micros(worst.from)..micros(worst.to))
+        })
     }
 
     /// How long after this instant the first second began in which 99 of 100 decisions came from the

@@ -134,12 +134,28 @@ impl Fleet {
                 self.judge_key(&of_rule.only(|call| call.key == key), fault);
             }
         }
+        self.audit(history, fault);
         let most = (self.deadline + BEYOND) * SHARED_CORES + history.stall;
         let longest = history.longest();
         assert!(longest <= most, "an answer took {longest:?}, and the most is {most:?}");
         for text in self.witness.texts() {
             assert!(!text.contains(SECRET), "a secret is told: {text}");
         }
+    }
+
+    /// The program's audit finds nothing: no interval, no refusal and no figure that the fault does not explain.
+    fn audit(&self, history: &History, fault: &Fault) {
+        let rules =
+            RULES.map(|(rule, _)| format!("{{id: {rule}, limit: {RATE}/second burst {BURST}}}"));
+        let local = history.only(|call| call.source == Source::Local);
+        let first = local.calls.iter().map(|call| call.asked).min();
+        let last = local.calls.iter().map(|call| call.answered).max();
+        let mut faults = vec![("fault", fault.time.clone())];
+        faults.extend(first.zip(last).map(|(first, last)| ("local", first..last)));
+        faults.extend(fault.loses.then(|| ("state_lost", fault.time.clone())));
+        let rules = format!("rules: [{}]", rules.join(", "));
+        let report = history.audit(&rules, self.nodes.len() as u32, &faults);
+        assert!(report.is_kept(), "{:#?} in {faults:?}", report.findings);
     }
 
     /// What one key under one rule was admitted.
