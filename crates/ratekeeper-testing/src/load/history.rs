@@ -106,6 +106,25 @@ impl History {
     /// The same, and which interval that is.
     pub fn worst(&self, envelope: &Envelope) -> (i128, Range<Duration>) {
         let micros = |time: Duration| time.as_micros() as i128;
+        self.worst_by(|interval| {
+            let mut most = i128::from(envelope.burst) * 1_000_000;
+            most += i128::from(envelope.rate) * micros(interval.end - interval.start);
+            if let Some((more, time)) = &envelope.fault
+                && interval.start < time.end
+                && interval.end > time.start
+            {
+                most += i128::from(*more) * 1_000_000;
+            }
+            most.div_euclid(1_000_000)
+        })
+    }
+
+    /// The same for whatever may be admitted in so much time.
+    pub fn worst_of(&self, most: impl Fn(Duration) -> u64) -> (i128, Range<Duration>) {
+        self.worst_by(|interval| most(interval.end - interval.start).into())
+    }
+
+    fn worst_by(&self, most: impl Fn(&Range<Duration>) -> i128) -> (i128, Range<Duration>) {
         let mut admitted: Vec<&Call> = self.calls.iter().filter(|call| call.allowed).collect();
         admitted.sort_by_key(|call| call.answered);
         let starts: BTreeSet<Duration> = admitted.iter().map(|call| call.asked).collect();
@@ -114,17 +133,10 @@ impl History {
             let mut sum = 0;
             for call in admitted.iter().filter(|call| call.asked >= start) {
                 sum += i128::from(call.cost);
-                let mut most = i128::from(envelope.burst) * 1_000_000;
-                most += i128::from(envelope.rate) * micros(call.answered - start);
-                if let Some((more, time)) = &envelope.fault
-                    && start < time.end
-                    && call.answered > time.start
-                {
-                    most += i128::from(*more) * 1_000_000;
-                }
-                let excess = sum - most.div_euclid(1_000_000);
+                let interval = start..call.answered;
+                let excess = sum - most(&interval);
                 if excess > worst.0 {
-                    worst = (excess, start..call.answered);
+                    worst = (excess, interval);
                 }
             }
         }
@@ -186,6 +198,18 @@ mod tests {
         assert_eq!(history(early).excess(&Envelope { fault, ..envelope.clone() }), 0);
         let slow = [&even[..], &[call(1_199, 1_200, 1)]].concat();
         assert_eq!(history(slow).excess(&envelope), 0, "it may have been decided later");
+    }
+
+    /// Goal: what is in no interval of a second more than so much is, and one unit more is not.
+    /// Method: five units, and one more within a second of the first, or after it.
+    #[test]
+    fn one_unit_too_many_for_a_window_is_found() {
+        let second = |time: Duration| if time < Duration::from_secs(1) { 5 } else { u64::MAX };
+        let even = [call(0, 1, 2), call(300, 301, 3)];
+        for (asked, answered, excess) in [(900, 999, 1), (900, 1_000, 0), (1_100, 1_101, 0)] {
+            let calls = [&even[..], &[call(asked, answered, 1)]].concat();
+            assert_eq!(history(calls).worst_of(second).0, excess, "{asked}, {answered}");
+        }
     }
 
     /// Goal: recovery is the start of the first good second, not the first good call.
