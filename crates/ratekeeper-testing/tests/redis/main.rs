@@ -5,10 +5,12 @@
 
 mod abandoned;
 mod faults;
+mod fleet;
 mod held;
 mod live;
 mod moving;
 mod program;
+mod regions;
 mod releases;
 mod setup;
 mod stores;
