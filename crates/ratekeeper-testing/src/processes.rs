@@ -180,7 +180,9 @@ impl Fleet<'_> {
                     None => std::thread::sleep(PAUSE),
                 }
             };
-            assert!(status.success(), "a process ended with {status}");
+            if !status.success() {
+                return Err(std::io::Error::other(format!("a process ended with {status}")));
+            }
         }
         Ok(())
     }
@@ -223,4 +225,58 @@ impl Drop for Node {
 fn sleep_until(start: u64, at: Duration) {
     let passed = Duration::from_nanos(now() - start);
     std::thread::sleep(at.saturating_sub(passed));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asleep() -> Node {
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
+        Node { child, history: PathBuf::new() }
+    }
+
+    fn is_there(pid: u32) -> bool {
+        Path::new(&format!("/proc/{pid}/stat")).exists()
+    }
+
+    /// Goal: no process is left behind, also if it is paused, and if the test that has it fails.
+    /// Method: drop one that sleeps, one that is stopped, and one in a thread that panics.
+    #[test]
+    fn a_process_ends_with_its_handle() {
+        let (node, paused, lost) = (asleep(), asleep(), asleep());
+        let pids = [&node, &paused, &lost].map(|node| node.child.id());
+        assert!(pids.into_iter().all(is_there));
+        drop(node);
+        paused.signal(Signal::STOP).unwrap();
+        drop(paused);
+        let failed = std::thread::spawn(move || {
+            let _lost = lost;
+            panic!("a test fails");
+        });
+        assert!(failed.join().is_err());
+        assert!(!pids.into_iter().any(is_there));
+    }
+
+    /// Goal: a fleet whose processes cannot run says so.
+    /// Method: a program that is not there, and one that ends at once with a failure.
+    #[test]
+    fn a_fleet_that_cannot_run_says_so() {
+        let plan = Plan {
+            program: "no-such-program".into(),
+            url: String::new(),
+            rules: PathBuf::new(),
+            folder: std::env::temp_dir(),
+            nodes: 2,
+            seed: 1,
+            seconds: 0,
+            rate: 1,
+            keys: 1,
+        };
+        let history = std::env::temp_dir().join("ratekeeper-no-history");
+        assert!(plan.run(&history).is_err());
+        let failing = Plan { program: "false".into(), ..plan };
+        assert!(failing.run(&history).is_err());
+        assert!(!history.exists());
+    }
 }

@@ -3,6 +3,7 @@
 //! Invariant: rules are those of files, as operators write them; the distance is a proxy.
 
 mod far;
+mod page;
 mod parts;
 
 use ratekeeper::{Limiter, Source};
