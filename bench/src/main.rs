@@ -6,6 +6,7 @@
 //!     cargo run --release -- layer | rules | reload | http | console
 //!     cargo run --release -- gateway | gateway lean | gateway big      # as a proxy, among proxies
 //!     cargo run --release -- redis | redis speed | redis room      # on a server of its own
+//!     cargo run --release -- regions      # two regions, one store or two
 //!     cargo run --release -- resp      # Redis' protocol, by redis-benchmark
 //!     cargo run --release -- rls | rls h2load | rls envoy      # Envoy's rate limit service
 //!     cargo run --release -- lean throughput zipf      # without the slow peers, one scene
@@ -23,6 +24,7 @@ mod layer;
 mod memory;
 mod patient;
 mod permits;
+mod regions;
 mod reload;
 mod resp;
 mod rls;
@@ -69,6 +71,7 @@ fn is_child(words: &[&str]) -> bool {
         ["resp-from", ..] => resp::child(plan(words)),
         ["rls-from", ..] => rls::child(plan(words), words),
         ["redis-from", core, ..] => shared::child(core, words),
+        ["regions-from", core] => regions::child(core),
         _ => return false,
     }
     true
@@ -81,7 +84,7 @@ fn main() {
         return;
     }
     let plan = plan(&words);
-    let parts: [(&str, &dyn Fn()); 16] = [
+    let parts: [(&str, &dyn Fn()); 17] = [
         ("throughput", &|| throughput::run(plan, &words)),
         ("batch", &|| throughput::batches(plan)),
         ("latency", &|| latency::run(plan)),
@@ -96,6 +99,7 @@ fn main() {
         ("console", &|| console::run(plan)),
         ("gateway", &|| gateway::run(&words)),
         ("redis", &|| shared::run(&words)),
+        ("regions", &regions::run),
         ("resp", &|| resp::run(&words)),
         ("rls", &|| rls::run(&words)),
     ];

@@ -2,8 +2,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(feature = "fleet", expect(clippy::panic, reason = "a test that cannot go on stops"))]
 
+#[cfg(feature = "chaos")]
+pub mod chaos;
 #[cfg(feature = "fleet")]
 pub mod conformance;
+pub mod dice;
 #[cfg(feature = "doors")]
 pub mod doors;
 pub mod oracle;
@@ -13,3 +16,5 @@ pub mod servers;
 pub mod fake;
 #[cfg(feature = "fleet")]
 pub mod load;
+#[cfg(feature = "fleet")]
+pub mod processes;

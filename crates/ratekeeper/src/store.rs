@@ -61,6 +61,12 @@ impl<'a> Charge<'a> {
         self.cost
     }
 
+    /// The meter's; see [`Meter::log_period`].
+    #[cfg(feature = "redis")]
+    pub(crate) fn log_period(&self) -> Option<u64> {
+        self.meter.log_period()
+    }
+
     /// The most that the limit admits at once.
     #[cfg(feature = "redis")]
     pub(crate) fn shown(&self) -> u64 {

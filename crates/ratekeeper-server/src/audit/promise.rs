@@ -33,7 +33,9 @@ pub(super) fn waits(group: &Group<'_>, found: &mut Waits) {
             end = end.max(last_fault).saturating_add(LATE * 1_000);
         }
         busy = busy.max(end);
-        if !alone || !is_refused(operation) {
+        // What a server remembers is up to 250 ms old: others may have had less since, for which there was room.
+        let remembered = operation.source == Source::DeniedCache && operation.cost > 1;
+        if !alone || !is_refused(operation) || remembered {
             continue;
         }
         let (Some(retry), Some(next)) = (operation.retry(), group.operations.get(at + 1)) else {

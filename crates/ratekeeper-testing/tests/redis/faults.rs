@@ -8,7 +8,7 @@ mod away;
 mod breaker;
 mod cluster;
 mod data;
-mod fleet;
+pub(crate) mod fleet;
 mod migration;
 mod refusing;
 mod replies;

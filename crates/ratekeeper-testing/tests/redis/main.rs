@@ -5,11 +5,13 @@
 
 mod abandoned;
 mod faults;
+mod fleet;
 mod held;
 mod live;
 mod moving;
 mod near;
 mod program;
+mod regions;
 mod releases;
 mod setup;
 mod stores;

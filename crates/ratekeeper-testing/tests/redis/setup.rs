@@ -64,7 +64,7 @@ impl Observer for Errors {
 }
 
 /// Waits until something holds, for at most 30 seconds.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let held = async {
         while !holds().await {
             tokio::time::sleep(Duration::from_millis(100)).await;

@@ -117,17 +117,25 @@ impl Entry {
 impl Held {
     #[inline]
     fn said(&self, charge: &Charge<'_>, patience: u64, times: Times, now: u64) -> Option<Said> {
-        // Of a log only that cost is known.
-        if matches!(self.state, State::Log { .. }) && charge.cost() != self.cost {
+        let at = |known: u64| self.now + now.saturating_sub(known);
+        let (late, early) = (at(times.sent), at(times.received));
+        if !self.is_known(charge, late) {
             return None;
         }
-        let at = |known: u64| self.now + now.saturating_sub(known);
         let judge = |cost, at| self.state.judge(charge, cost, at, patience).map(|own| own.verdict);
-        let (late, early) = (at(times.sent), at(times.received));
         let refuses = judge(charge.cost(), late)?.retry_after.ticks().is_some();
         let verdict = judge(if refuses { charge.cost() } else { 0 }, early)?;
         // Whoever passes here has no turn: the store gives them.
         let retry_after = if refuses { verdict.retry_after } else { Retry::NOW };
         Some(Said { verdict: Verdict { retry_after, ..verdict }, refuses })
+    }
+
+    /// Whether all is known of what the bucket holds at a time. Of a log that is what was asked for, as long as its oldest
+    /// entry counts.
+    fn is_known(&self, charge: &Charge<'_>, late: u64) -> bool {
+        let State::Log { used, goes, .. } = self.state else { return true };
+        let oldest = used.saturating_add(self.cost) <= charge.shown() + 1;
+        let counts = late < goes.saturating_add(charge.log_period().unwrap_or(0));
+        charge.cost() == self.cost && (used == 0 || oldest && counts)
     }
 }

@@ -38,7 +38,7 @@ const RULES: [(&str, OnStoreFailure); 3] = [
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Waits for the turn of this test.
-pub(super) fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -86,3 +86,20 @@ async fn servers_that_are_gone_are_forgotten() {
     until("one is left", async || shares(&server, &nodes).await == [AMOUNT]).await;
     assert_eq!(counted(&server), 1);
 }
+
+/// Goal: a server that joins is counted; each region, which has a store of its own, counts only its own.
+/// Method: two servers in one region, one in the other; then one more joins the first.
+#[tokio::test]
+async fn regions_count_apart_and_who_joins_is_counted() {
+    let (eu, us) = (Server::start(Kind::Redis), Server::start(Kind::Redis));
+    let (mut in_eu, in_us) = (vec![node(&eu), node(&eu)], [node(&us)]);
+    for node in in_eu.iter().chain(&in_us) {
+        assert_eq!(node.check("alice").await.source(), Source::Store);
+    }
+    until("they know of two", async || shares(&eu, &in_eu).await == [50; 2]).await;
+    assert_eq!(shares(&us, &in_us).await, [AMOUNT]);
+    in_eu.push(node(&eu));
+    assert_eq!(in_eu[2].check("alice").await.source(), Source::Store);
+    until("they know of three", async || shares(&eu, &in_eu).await == [34; 3]).await;
+    assert_eq!(shares(&us, &in_us).await, [AMOUNT]);
+}
