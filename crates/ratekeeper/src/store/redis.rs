@@ -138,9 +138,9 @@ impl Redis {
         if done.is_ok() && !request.left.is_empty() {
             request.give_back().await;
             for left in &request.left {
-                self.bring_over(left, taken.given).await?;
+                self.bring_over(left, taken.given, request.deadline).await?;
             }
-            request = Request::new(self, asks, taken);
+            request = request.again(asks);
             done = request.run().await;
         }
         if done.is_err() || request.refused {
