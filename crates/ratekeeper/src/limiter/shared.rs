@@ -19,6 +19,7 @@ use crate::decision::{Decision, Source};
 use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::name::PermitId;
+use crate::store::redis::random::Random;
 use crate::store::redis::{
     Again, Ask, Charged, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
@@ -27,7 +28,6 @@ use crate::sync::{AtomicU64, Ordering};
 use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
-use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     keeper: Keeper,
     nodes: Nodes,
     /// Makes identities that cannot be guessed.
-    secret: RandomState,
+    secret: Random,
     count: AtomicU64,
 }
 
@@ -75,16 +75,16 @@ pub(super) enum Backing {
 
 impl Shared {
     pub(super) fn new(config: RedisConfig, given_time: bool) -> Shared {
-        let nodes = Nodes::new(config.nodes);
+        let (nodes, secret) = (Nodes::new(&config), Random::new(&config));
         let (redis, keeper) = (Redis::new(config, given_time), Keeper::default());
-        let (secret, count) = (RandomState::new(), AtomicU64::new(0));
+        let count = AtomicU64::new(0);
         Shared { redis, keeper, nodes, secret, count }
     }
 
     /// A new identity that leads to the tag.
     fn id(&self, tag: Tag, permits: Permits) -> NonZeroU64 {
         loop {
-            let random = self.secret.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
+            let random = self.secret.number(self.count.fetch_add(1, Ordering::Relaxed));
             if let Some(id) = NonZeroU64::new(tag.id(permits != Permits::ByName, random)) {
                 return id;
             }

@@ -7,13 +7,14 @@
 mod ask;
 mod board;
 mod cluster;
-mod config;
+pub(crate) mod config;
 mod connect;
 mod error;
 mod former;
 mod link;
 mod look;
 mod name;
+pub(crate) mod random;
 mod records;
 mod request;
 mod script;
@@ -127,7 +128,7 @@ impl Redis {
         Redis { config, topology, scripts: Scripts::new(given_time), given_time }
     }
 
-    /// Charges all buckets, or none if one refuses. Permits that are taken have this identity.
+    /// Charges all buckets, or none if one refuses, within one deadline. Permits that are taken have this identity.
     pub(crate) async fn charge(
         &self,
         asks: &[Ask<'_>],

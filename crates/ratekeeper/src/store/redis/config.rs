@@ -2,6 +2,8 @@
 //!
 //! Invariant: whatever is shown of it, in errors, logs or by `Debug`, has its secrets masked.
 
+#[cfg(feature = "sim")]
+pub(crate) mod sim;
 mod url;
 
 use super::error::StoreError;
@@ -41,6 +43,8 @@ pub struct RedisConfig {
     pub(crate) key_secret: Option<Vec<u8>>,
     pub(crate) nodes: Option<u32>,
     pub(super) allow_eviction: bool,
+    #[cfg(feature = "sim")]
+    pub(super) simulated: sim::Simulated,
 }
 
 /// What the addresses are.

@@ -10,6 +10,7 @@ mod probe;
 use super::config::{Address, RedisConfig, Servers};
 use super::connect::{self, Connection};
 use super::error::{Breaks, Class, StoreError};
+use super::random::Random;
 use super::script::{SCRIPTS, Script};
 use super::sentinel;
 use crate::store::guard::Breaker;
@@ -18,7 +19,6 @@ use attempt::Attempt;
 pub(super) use probe::Probe;
 use probe::Probing;
 use redis::{Cmd, Value};
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
@@ -50,7 +50,7 @@ pub(super) struct Link {
     epoch: AtomicU64,
     /// One more than the latest connection that is known to be lost.
     lost: AtomicU64,
-    secret: RandomState,
+    secret: Random,
 }
 
 /// What became of a call, and whether it says something new of the server.
@@ -89,7 +89,7 @@ impl Link {
             probing: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             lost: AtomicU64::new(0),
-            secret: RandomState::new(),
+            secret: Random::new(config),
         })
     }
 
@@ -274,7 +274,7 @@ impl Link {
     }
 
     fn random(&self) -> u64 {
-        self.secret.hash_one(self.epoch.fetch_add(1, Ordering::Relaxed))
+        self.secret.number(self.epoch.fetch_add(1, Ordering::Relaxed))
     }
 }
 

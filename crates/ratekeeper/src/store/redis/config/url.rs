@@ -67,6 +67,8 @@ pub(super) fn read(url: &str) -> Result<RedisConfig, String> {
         key_secret: None,
         nodes: None,
         allow_eviction: false,
+        #[cfg(feature = "sim")]
+        simulated: super::sim::Simulated::default(),
     })
 }
 
