@@ -7,6 +7,8 @@ pub mod conformance;
 #[cfg(feature = "doors")]
 pub mod doors;
 pub mod oracle;
+#[cfg(feature = "sim")]
+pub mod sim;
 #[cfg(feature = "fleet")]
 pub mod servers;
 #[cfg(feature = "fleet")]
