@@ -41,9 +41,9 @@ pub(super) struct Link {
     changed: Notify,
     breaker: Breaker,
     room: Semaphore,
-    /// How often each script was loaded, and who loads one now.
+    /// How often each script was loaded, and who loads it now.
     loads: [AtomicU64; SCRIPTS],
-    loading: tokio::sync::Mutex<()>,
+    loading: [tokio::sync::Mutex<()>; SCRIPTS],
     probe: Mutex<Option<Probe>>,
     /// Whether somebody probes the server.
     probing: AtomicBool,
@@ -84,7 +84,7 @@ impl Link {
             breaker: Breaker::default(),
             room: Semaphore::new(IN_FLIGHT),
             loads: [const { AtomicU64::new(0) }; SCRIPTS],
-            loading: tokio::sync::Mutex::new(()),
+            loading: [const { tokio::sync::Mutex::const_new(()) }; SCRIPTS],
             probe: Mutex::new(None),
             probing: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
@@ -124,8 +124,10 @@ impl Link {
         let mut outcome = self.exchange(&by_hash, asking, deadline).await;
         if is_unknown_script(&outcome.answer) {
             // One of those who find it missing brings it; the others try again.
-            let _loading = timeout_at(deadline, self.loading.lock()).await;
+            let loading = timeout_at(deadline, self.loading[script.number].lock()).await;
             if self.loads[script.number].load(Ordering::Acquire) != loads {
+                // They do so together: one after the other, the last would come too late.
+                drop(loading);
                 outcome = self.exchange(&by_hash, asking, deadline).await;
             }
             if is_unknown_script(&outcome.answer) {
