@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Answer {
     /// When it came.
     pub at: u64,
-    /// Whether it was admitted.
+    /// Whether its rule admits it.
     pub allowed: bool,
+    /// Whether all rules do that were asked with it, so that it was charged.
+    pub passes: bool,
     /// Where that was decided.
     pub source: &'static str,
     /// The limit that it names.
@@ -46,6 +48,8 @@ pub struct Asked {
     pub at: u64,
     /// The answer; none if the node crashed before.
     pub answer: Option<Answer>,
+    /// When a permit was given back, if it was one.
+    pub freed: Option<u64>,
 }
 
 /// Something that was done to the fleet.
@@ -109,8 +113,8 @@ impl fmt::Display for History {
             let Asked { node, key, rule, version, cost, at, answer, .. } = asked;
             write!(f, "{id} {node} key-{key} rule-{rule} {version} {cost} {at} ")?;
             match answer {
-                Some(Answer { at, allowed, source, .. }) => {
-                    writeln!(f, "{at} {} {source}", if *allowed { "allow" } else { "deny" })?;
+                Some(Answer { at, passes, source, .. }) => {
+                    writeln!(f, "{at} {} {source}", if *passes { "allow" } else { "deny" })?;
                 }
                 None => writeln!(f, "{at} error failed_closed")?,
             }

@@ -6,6 +6,8 @@
 mod envelope;
 mod needless;
 mod outage;
+mod permits;
+mod warm;
 
 use super::history::{Answer, Asked, Episode, Fault, History};
 use super::rules::{Away, RulePlan};
@@ -35,6 +37,8 @@ pub fn judge(scenario: &Scenario, run: &Run) -> Vec<String> {
     faults.extend(versions_grow(history));
     faults.extend(outage::slow_while_open(history));
     faults.extend(envelope::too_much(scenario, history));
+    faults.extend(permits::too_many(scenario, history));
+    faults.extend(warm::cold_shares(scenario, history));
     if scenario.faults.is_empty() {
         faults.extend(needless::refusals(scenario, history));
     }
@@ -56,12 +60,12 @@ fn answered(scenario: &Scenario, history: &History, asked: &Asked) -> Option<Str
 
 /// An answer has the figures of its rule, and comes from where its rule says.
 fn means(rule: &RulePlan, asked: &Asked) -> Option<String> {
-    let Answer { allowed, source, limit, remaining, .. } = asked.answer?;
+    let Answer { allowed, passes, source, limit, remaining, .. } = asked.answer?;
     let figures = rule.releases[asked.version as usize - 1];
     let own = if rule.counts.is_bucket() { figures.burst } else { figures.amount };
     let fits = match (source, rule.away) {
         ("store" | "lease" | "denied_cache", _) => {
-            limit == own && remaining < own + u64::from(!allowed)
+            limit == own && remaining < own + u64::from(!passes)
         }
         ("local", Away::Local) => limit <= own,
         ("failed_open", Away::Allow) => allowed,
@@ -74,7 +78,7 @@ fn means(rule: &RulePlan, asked: &Asked) -> Option<String> {
 /// When everything was quiet for long enough, everybody can be charged again, in the store.
 fn is_whole_at_last(scenario: &Scenario, asked: &Asked) -> Option<String> {
     let answer = asked.answer.filter(|_| asked.at >= scenario.last)?;
-    let whole = answer.allowed && !answer.is_degraded();
+    let whole = answer.passes && !answer.is_degraded();
     (!whole).then(|| "not whole again".into())
 }
 

@@ -7,12 +7,12 @@ use super::history::{Answer, Asked, Notes};
 use super::network::Network;
 use super::rules::{RulePlan, set};
 use super::stream;
-use ratekeeper::{Limiter, RedisConfig};
+use ratekeeper::{Decision, Limiter, RedisConfig};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
-use tokio::time::{Instant, advance, sleep_until};
+use tokio::time::{Instant, advance, sleep, sleep_until};
 
 /// After so many turns in which nothing happened, nothing more will at this moment.
 const QUIET: u32 = 3;
@@ -31,6 +31,10 @@ pub struct Ask {
     pub key: usize,
     /// Units.
     pub cost: u64,
+    /// Together with which other rule, as one decision.
+    pub with: Option<usize>,
+    /// Nanoseconds after which a permit is given back.
+    pub holds: u64,
 }
 
 /// What all nodes have in common, and what is to be asked of this one.
@@ -195,24 +199,55 @@ impl Caller {
     }
 
     async fn ask(self, ask: Ask) {
-        let Ask { rule: number, key, cost, .. } = ask;
-        let rule = self.limiter.rule(&self.plan.rules[number].id).expect("the rule is there");
-        let (node, life, version, at) =
-            (self.plan.number, self.life, rule.version(), self.network.now());
-        let asked = Asked { node, life, key, rule: number, version, cost, at, answer: None };
-        let id = self.notes.with(|history| {
-            history.asked.push(asked);
-            history.asked.len() - 1
-        });
-        let decision = rule.check(format!("key-{key}")).cost(cost).await;
-        self.network.stir();
-        let answer = Answer {
-            at: self.network.now(),
-            allowed: decision.is_allowed(),
-            source: decision.source().name(),
-            limit: decision.limit(),
-            remaining: decision.remaining(),
+        let numbers: Vec<usize> = [ask.rule].into_iter().chain(ask.with).collect();
+        let names: Vec<&str> = numbers.iter().map(|rule| &*self.plan.rules[*rule].id).collect();
+        let key = format!("key-{}", ask.key);
+        let rule = self.limiter.rule(names[0]).expect("the rule is there");
+        let first = self.note(&numbers, &ask, rule.version());
+        let (passes, each) = match ask.with {
+            None => {
+                let decision = rule.check(&*key).cost(ask.cost).await;
+                (decision.is_allowed(), vec![decision])
+            }
+            Some(_) => {
+                let asked = names.iter().map(|name| (*name, &*key));
+                let together = self.limiter.check_all(asked).expect("the rules are there");
+                let decisions = together.cost(ask.cost).await;
+                let each = decisions.results().map(|(_, decision)| *decision).collect();
+                (decisions.is_allowed(), each)
+            }
         };
-        self.notes.with(|history| history.asked[id].answer = Some(answer));
+        let at = self.network.now();
+        self.network.stir();
+        for (number, decision) in each.iter().enumerate() {
+            let (allowed, source) = (decision.is_allowed(), decision.source().name());
+            let (limit, remaining) = (decision.limit(), decision.remaining());
+            let answer = Answer { at, allowed, passes, source, limit, remaining };
+            self.notes.with(|history| history.asked[first + number].answer = Some(answer));
+        }
+        let Some(permit) = each.iter().find_map(Decision::permit).filter(|_| passes) else {
+            return;
+        };
+        sleep(Duration::from_nanos(ask.holds)).await;
+        let freed = Some(self.network.now());
+        self.notes.with(|history| {
+            history.asked[first..first + each.len()].iter_mut().for_each(|own| own.freed = freed);
+        });
+        self.limiter.release(permit).await;
+    }
+
+    /// Notes a question to each of the rules, before it is asked; the number of the first.
+    fn note(&self, rules: &[usize], ask: &Ask, version: u64) -> usize {
+        let (node, life, at) = (self.plan.number, self.life, self.network.now());
+        let (key, cost) = (ask.key, ask.cost);
+        let each = rules.iter().map(|rule| {
+            let rule = *rule;
+            Asked { node, life, key, rule, version, cost, at, answer: None, freed: None }
+        });
+        self.notes.with(|history| {
+            let first = history.asked.len();
+            history.asked.extend(each);
+            first
+        })
     }
 }

@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 /// Nanoseconds of a period.
 pub(super) const PERIOD: u64 = 1_000_000_000;
 
+/// Nanoseconds that a permit is held at most.
+pub(super) const HOLD: u64 = 500_000_000;
+
 /// How a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
@@ -23,25 +26,35 @@ pub enum Counts {
     Log,
     /// By two windows.
     Counter,
+    /// By permits that are held.
+    Permits,
 }
 
 impl Counts {
     /// All of them.
-    pub const ALL: [Counts; 5] =
-        [Counts::Tokens, Counts::Leaky, Counts::Windows, Counts::Log, Counts::Counter];
+    pub const ALL: [Counts; 6] = [
+        Counts::Tokens,
+        Counts::Leaky,
+        Counts::Windows,
+        Counts::Log,
+        Counts::Counter,
+        Counts::Permits,
+    ];
 
     /// Whether a burst and a rate are its figures.
     pub fn is_bucket(self) -> bool {
         matches!(self, Counts::Tokens | Counts::Leaky)
     }
 
-    fn name(self) -> &'static str {
+    /// The limit of a rule that counts so, in the fields of a rule file.
+    fn limit(self, Figures { amount, burst }: Figures) -> String {
         match self {
-            Counts::Tokens => "token_bucket",
-            Counts::Leaky => "leaky_bucket",
-            Counts::Windows => "fixed_window",
-            Counts::Log => "sliding_window_log",
-            Counts::Counter => "sliding_window_counter",
+            Counts::Tokens => format!("{amount}/second burst {burst}, algorithm: token_bucket"),
+            Counts::Leaky => format!("{amount}/second burst {burst}, algorithm: leaky_bucket"),
+            Counts::Windows => format!("{amount}/second, algorithm: fixed_window"),
+            Counts::Log => format!("{amount}/second, algorithm: sliding_window_log"),
+            Counts::Counter => format!("{amount}/second, algorithm: sliding_window_counter"),
+            Counts::Permits => format!("{amount} concurrent, hold: {}ms", HOLD / 1_000_000),
         }
     }
 }
@@ -118,8 +131,9 @@ impl RulePlan {
     }
 
     /// Units that each node may hold by a lease beyond what was charged.
-    pub fn lease(&self, release: usize, nodes: u64) -> u64 {
-        if self.leased { (self.releases[release].burst / 20 / nodes).max(1) } else { 0 }
+    pub fn lease(&self, nodes: u64) -> u64 {
+        let largest = self.releases.iter().map(|figures| figures.burst).max().unwrap_or(0);
+        if self.leased { (largest / 20 / nodes).max(1) } else { 0 }
     }
 }
 
@@ -127,14 +141,12 @@ impl RulePlan {
 pub(super) fn text(rules: &[RulePlan], release: usize) -> String {
     let mut text = String::from("rules:\n");
     for rule in rules {
-        let Figures { amount, burst } = rule.releases[release];
-        let burst = if rule.counts.is_bucket() { format!(" burst {burst}") } else { String::new() };
         let leased = if rule.leased { ", consistency: leased" } else { "" };
-        let (id, counts, away) = (&rule.id, rule.counts.name(), rule.away.name());
+        let (id, away, limit) =
+            (&rule.id, rule.away.name(), rule.counts.limit(rule.releases[release]));
         let _ = writeln!(
             text,
-            "  - {{id: {id}, key: user, limit: {amount}/second{burst}, algorithm: {counts}, \
-             on_store_failure: {away}{leased}}}"
+            "  - {{id: {id}, key: user, limit: {limit}, on_store_failure: {away}{leased}}}"
         );
     }
     text

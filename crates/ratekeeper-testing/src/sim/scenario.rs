@@ -6,7 +6,7 @@
 use super::history::Fault;
 use super::node::Ask;
 use super::random::Random;
-use super::rules::{PERIOD, RulePlan};
+use super::rules::{Counts, HOLD, PERIOD, RulePlan};
 use super::server::Left;
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub const MS: u64 = 1_000_000;
 /// When faults begin and when all are over, when callers stop, and when they ask for the last time.
 const FAULTS: Range<u64> = 300 * MS..3_500 * MS;
 const FAULTS_END: u64 = 3_800 * MS;
-const LOAD_END: u64 = 6_300 * MS;
+const LOAD_END: u64 = 6_000 * MS;
 const LAST: u64 = LOAD_END + 2 * PERIOD + 200 * MS;
 
 /// Two keys of each rule: one that is asked for more than it has, one for less.
@@ -75,6 +75,39 @@ impl Scenario {
             scenario.add(fault, &mut random);
         }
         scenario.add_releases(releases, &mut random);
+        scenario
+    }
+
+    /// A fleet that takes release after release while all lines are slow.
+    pub fn slow_releases(seed: u64) -> Scenario {
+        let mut random = Random::new(seed);
+        let mut scenario = Scenario::with(seed, &mut random, 3);
+        for node in 0..scenario.nodes {
+            let time = FAULTS.start..FAULTS_END;
+            scenario.faults.push(Planned { fault: Fault::Slow, node: Some(node), time });
+        }
+        scenario.add_releases(3, &mut random);
+        scenario
+    }
+
+    /// A fleet whose nodes stand still while the server forgets its scripts, so that many callers miss them at once.
+    pub fn forgotten_scripts(seed: u64) -> Scenario {
+        let mut random = Random::new(seed);
+        let mut scenario = Scenario::with(seed, &mut random, 1);
+        for node in 0..scenario.nodes {
+            let start = random.within(1_200 * MS..1_400 * MS);
+            let time = start..1_600 * MS + random.within(0..300 * MS);
+            scenario.faults.push(Planned { fault: Fault::Pause, node: Some(node), time });
+        }
+        let time = 1_500 * MS..1_500 * MS;
+        scenario.faults.push(Planned { fault: Fault::FlushScripts, node: None, time });
+        scenario
+    }
+
+    /// A fleet to which anything may happen, whose nodes take units from the store in shares.
+    pub fn leased(seed: u64) -> Scenario {
+        let mut scenario = Scenario::stormy(seed);
+        scenario.rules.iter_mut().for_each(|rule| rule.leased = rule.counts != Counts::Permits);
         scenario
     }
 
@@ -180,15 +213,20 @@ fn asks(rules: &[RulePlan], (node, nodes): (usize, usize), random: &mut Random) 
     for (rule, plan) in rules.iter().enumerate() {
         for (key, wanted) in KEYS.into_iter().enumerate() {
             // So many thousandths of what it has, from all nodes together.
-            let each = PERIOD * nodes as u64 * 1_000 / (plan.releases[0].amount * wanted);
+            // Permits are held for a part of a second.
+            let often = if plan.counts == Counts::Permits { 3 } else { 1 };
+            let each = PERIOD * nodes as u64 * 1_000 / (plan.releases[0].amount * wanted * often);
             let mut at = random.within(0..each);
             while at < LOAD_END {
                 let cost = if random.chance(100) { random.within(2..5) } else { 1 };
-                asks.push(Ask { at, rule, key, cost });
+                let other = (rule + 1) % rules.len();
+                let with = random.chance(100).then_some(other);
+                let holds = random.within(20 * MS..HOLD * 6 / 5);
+                asks.push(Ask { at, rule, key, cost, with, holds });
                 at += random.within(each / 4..each * 7 / 4);
             }
             let turn = (node * rules.len() * KEYS.len() + rule * KEYS.len() + key) as u64;
-            asks.push(Ask { at: LAST + turn * MS, rule, key, cost: 1 });
+            asks.push(Ask { at: LAST + turn * MS, rule, key, cost: 1, with: None, holds: 0 });
         }
     }
     asks.sort_by_key(|ask| (ask.at, ask.rule, ask.key));

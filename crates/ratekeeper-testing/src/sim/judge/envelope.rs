@@ -21,7 +21,7 @@ type Admitted = (u64, u64, u64);
 pub(super) fn too_much(scenario: &Scenario, history: &History) -> Vec<String> {
     let (mut stored, mut local) = (BTreeMap::new(), BTreeMap::new());
     for asked in &history.asked {
-        let Some(answer) = asked.answer.filter(|answer| answer.allowed) else { continue };
+        let Some(answer) = asked.answer.filter(|answer| answer.passes) else { continue };
         let Asked { rule, key, node, life, .. } = *asked;
         let admitted = (asked.at, answer.at, asked.cost);
         match answer.source {
@@ -32,6 +32,9 @@ pub(super) fn too_much(scenario: &Scenario, history: &History) -> Vec<String> {
     }
     let nodes = scenario.nodes as u64;
     let mut faults = Vec::new();
+    let counted = |rule: usize| scenario.rules[rule].counts != Counts::Permits;
+    stored.retain(|(rule, _), _| counted(*rule));
+    local.retain(|(rule, ..), _| counted(*rule));
     for ((rule, key), mut admitted) in stored {
         admitted.sort_by_key(|(_, answered, _)| *answered);
         let bound = Bound { rule: &scenario.rules[rule], history, shares: 1, node: None, nodes };
@@ -99,7 +102,7 @@ impl Bound<'_> {
         };
         let own = |(from, to, _): &&Lost| *from <= end && *to >= start;
         let gone: u64 = lost.iter().filter(own).map(|(_, _, units)| units).sum();
-        let leases = self.nodes * self.rule.lease(0, self.nodes);
+        let leases = self.nodes * self.rule.lease(self.nodes);
         Some(within + u128::from(gone + leases) * period + self.side_by_side(start, end, figures))
     }
 
@@ -159,7 +162,9 @@ impl Bound<'_> {
                 let in_it =
                     |(asked, answered, _): &&Admitted| *asked <= own.start && *answered >= from;
                 let units: u64 = admitted.iter().filter(in_it).map(|(_, _, units)| units).sum();
-                Some((from, own.end, units.min(most)))
+                // What was taken for leases is lost, too.
+                let leases = self.nodes * self.rule.lease(self.nodes);
+                Some((from, own.end, (units + leases).min(most)))
             }
             _ => None,
         });

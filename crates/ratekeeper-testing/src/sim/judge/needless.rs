@@ -26,13 +26,16 @@ fn fits(rule: &RulePlan, asked: &Asked, others: &[&Asked]) -> bool {
     let Some(answer) = asked.answer else { return false };
     let figures = rule.releases[0];
     // When each may have been charged at the latest, and how much.
-    let charged = |own: &&&Asked| own.at <= answer.at && own.answer.is_none_or(|own| own.allowed);
+    let charged = |own: &&&Asked| own.at <= answer.at && own.answer.is_none_or(|own| own.passes);
     let late = |own: &&Asked| (own.answer.map_or(u64::MAX, |answer| answer.at), own.cost);
     let charges: Vec<(u64, u64)> = others.iter().filter(charged).map(late).collect();
     let since = |from: u64| -> u64 {
         charges.iter().filter(|(at, _)| *at >= from).map(|(_, units)| units).sum()
     };
     match rule.counts {
+        // What others hold may be stranded.
+        _ if rule.leased => false,
+        Counts::Permits => false,
         Counts::Tokens | Counts::Leaky => charges.iter().all(|(from, _)| {
             let drained = u128::from(asked.at.saturating_sub(*from)) * u128::from(figures.amount);
             let level = u128::from(since(*from) + asked.cost) * u128::from(PERIOD);

@@ -9,6 +9,9 @@ use super::overlap;
 /// How long after a fault the store is in use again.
 const RECOVERY: u64 = 1_000 * MS;
 
+/// The same after a pause of the node alone, which says nothing of the server.
+const RECOVERY_OF_NODE: u64 = 20 * MS;
+
 /// The same where greetings were lost: they are sent again after a second.
 const RECOVERY_OF_LINE: u64 = 2_000 * MS;
 
@@ -23,7 +26,8 @@ const AT_ONCE: u64 = 2 * MS;
 fn felt(fault: Fault) -> Option<u64> {
     match fault {
         Fault::Cut { .. } | Fault::Loss | Fault::Slow => Some(RECOVERY_OF_LINE),
-        Fault::Reset | Fault::Pause | Fault::Crash | Fault::Hang | Fault::Down(_) => Some(RECOVERY),
+        Fault::Pause => Some(RECOVERY_OF_NODE),
+        Fault::Reset | Fault::Crash | Fault::Hang | Fault::Down(_) => Some(RECOVERY),
         Fault::FlushScripts | Fault::FlushKeys | Fault::Release(_) => None,
     }
 }
