@@ -10,6 +10,8 @@ pub mod dice;
 #[cfg(feature = "doors")]
 pub mod doors;
 pub mod oracle;
+#[cfg(feature = "sim")]
+pub mod sim;
 #[cfg(feature = "fleet")]
 pub mod servers;
 #[cfg(feature = "fleet")]

@@ -72,6 +72,12 @@ impl TokioClock {
         TokioClock { epoch: since_epoch(), start: tokio::time::Instant::now() }
     }
 
+    /// Begins at this time since the epoch, whatever the wall clock says.
+    #[cfg(feature = "sim")]
+    pub(crate) fn start_at(since_epoch: Duration) -> TokioClock {
+        TokioClock { epoch: ticks(since_epoch), start: tokio::time::Instant::now() }
+    }
+
     fn now(&self) -> u64 {
         (self.epoch + ticks(self.start.elapsed())).min(NOW_MAX)
     }

@@ -57,6 +57,13 @@ pub mod outage {
     pub use crate::store::redis::{Again, Breaks, Class, Outcome, Policy};
 }
 
+/// What a simulation puts in the place of the network.
+#[cfg(feature = "sim")]
+#[doc(hidden)]
+pub mod sim {
+    pub use crate::store::redis::config::sim::{Connecting, Duplex};
+}
+
 /// What the servers on one shared store tell each other.
 #[cfg(feature = "redis")]
 pub mod fleet {

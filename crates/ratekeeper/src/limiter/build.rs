@@ -103,6 +103,14 @@ impl Builder {
         self
     }
 
+    /// The same, from this time since the epoch on.
+    #[cfg(all(feature = "sim", feature = "wait", not(loom)))]
+    #[doc(hidden)]
+    pub fn tokio_clock_at(mut self, since_epoch: Duration) -> Builder {
+        self.clock = Clock::Tokio(crate::clock::TokioClock::start_at(since_epoch));
+        self
+    }
+
     /// What a rule does while the shared store is away; it admits unless said. Memory is never away.
     pub fn on_store_failure(
         mut self,

@@ -23,6 +23,7 @@ use crate::limit::Limit;
 use crate::name::PermitId;
 use crate::store::denied::Denied;
 use crate::store::lease::{Heat, Leases};
+use crate::store::redis::random::Random;
 use crate::store::redis::{
     Again, Ask, Charged, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
@@ -32,7 +33,6 @@ use arc_swap::ArcSwapOption;
 use keeper::{Keeper, UnderWay};
 use nodes::Nodes;
 use shares::Owner;
-use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(super) struct Shared {
     /// Requests under way that may bring shares.
     wishes: AtomicUsize,
     /// Makes identities that cannot be guessed.
-    secret: RandomState,
+    secret: Random,
     count: AtomicU64,
 }
 
@@ -89,9 +89,9 @@ pub(super) enum Backing {
 
 impl Shared {
     pub(super) fn new(config: RedisConfig, given_time: bool) -> Shared {
-        let (nodes, denied) = (Nodes::new(config.nodes), Denied::new(config.forget_refusals));
+        let (nodes, denied) = (Nodes::new(&config), Denied::new(config.forget_refusals));
+        let (secret, count) = (Random::new(&config), AtomicU64::new(0));
         let (redis, keeper) = (Redis::new(config, given_time), Keeper::default());
-        let (secret, count) = (RandomState::new(), AtomicU64::new(0));
         Shared {
             redis,
             keeper,
@@ -110,7 +110,7 @@ impl Shared {
     /// A new identity that leads to the tag.
     fn id(&self, tag: Tag, permits: Permits) -> NonZeroU64 {
         loop {
-            let random = self.secret.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
+            let random = self.secret.number(self.count.fetch_add(1, Ordering::Relaxed));
             if let Some(id) = NonZeroU64::new(tag.id(permits != Permits::ByName, random)) {
                 return id;
             }

@@ -9,13 +9,14 @@ mod board;
 mod call;
 mod cluster;
 mod coalesce;
-mod config;
+pub(crate) mod config;
 mod connect;
 mod error;
 mod former;
 mod link;
 mod look;
 mod name;
+pub(crate) mod random;
 mod records;
 mod request;
 mod script;
@@ -128,7 +129,7 @@ impl Redis {
         Redis { config, topology, given_time }
     }
 
-    /// Charges all buckets, or none if one refuses. Permits that are taken have this identity.
+    /// Charges all buckets, or none if one refuses, within one deadline. Permits that are taken have this identity.
     pub(crate) async fn charge(
         &self,
         asks: &[Ask<'_>],
@@ -139,9 +140,9 @@ impl Redis {
         if done.is_ok() && !request.left.is_empty() {
             request.give_back().await;
             for left in &request.left {
-                self.bring_over(left, taken.given).await?;
+                self.bring_over(left, taken.given, request.deadline).await?;
             }
-            request = Request::new(self, asks, taken);
+            request = request.again(asks);
             done = request.run().await;
         }
         if done.is_err() || request.refused {

@@ -8,9 +8,9 @@ use crate::limit::Limit;
 use crate::limiter::compile::{Manner, compile};
 use crate::limiter::{Asked, Inner};
 use crate::store::lease::LASTS;
-use crate::store::redis::Taken;
+use crate::store::redis::random::Random;
+use crate::store::redis::{RedisConfig, Taken};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -49,9 +49,10 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn new(said: Option<u32>) -> Nodes {
+    pub(super) fn new(config: &RedisConfig) -> Nodes {
+        let said = config.nodes;
         let (count, idle) = (AtomicU64::new(said.unwrap_or(1).into()), said.is_none());
-        let id = RandomState::new().hash_one(NAME) | 1 << 63;
+        let id = Random::new(config).number(u64::MAX) | 1 << 63;
         let (idle, fewer) = (AtomicBool::new(idle), AtomicU64::new(0));
         let (first, last) = (AtomicU64::new(0), AtomicU64::new(0));
         Nodes { count, idle, id, fewer, said: said.is_some(), first, last }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: whatever is shown of it, in errors, logs or by `Debug`, has its secrets masked.
 
+#[cfg(feature = "sim")]
+pub(crate) mod sim;
 mod url;
 
 use super::error::StoreError;
@@ -42,6 +44,8 @@ pub struct RedisConfig {
     pub(crate) nodes: Option<u32>,
     pub(super) allow_eviction: bool,
     pub(crate) forget_refusals: bool,
+    #[cfg(feature = "sim")]
+    pub(super) simulated: sim::Simulated,
 }
 
 /// What the addresses are.

@@ -3,11 +3,16 @@
 //! Invariants: over TLS the server's certificate and name are checked, and nothing falls back to plain
 //! text; dropped by all who have it, the connection is closed, whatever is under way.
 
+mod reach;
 mod repair;
+
+#[cfg(feature = "redis-tls")]
+pub(super) use reach::Stream;
 
 use super::config::{Address, RedisConfig};
 use super::error::StoreError;
 use super::link::{CONNECT, IN_FLIGHT};
+use reach::reach;
 use redis::aio::{MultiplexedConnection, PubSub, PubSubStream};
 use redis::{AsyncConnectionConfig, Cmd, RedisConnectionInfo, RedisResult, Value};
 use std::io;
@@ -16,7 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 /// A connection that is shared: what is asked at the same time goes out together, and the answers come
@@ -86,7 +90,7 @@ pub(super) async fn open(
     login: bool,
 ) -> Result<Connection, StoreError> {
     let place: Arc<str> = config.at(address).into();
-    let stream = reach(&place, address).await?;
+    let stream = reach(config, &place, address).await?;
     let who = who(config, login);
     #[cfg(feature = "redis-tls")]
     if config.tls {
@@ -103,7 +107,7 @@ pub(super) async fn subscribe(
     channel: &[u8],
 ) -> Result<PubSubStream, StoreError> {
     let place: Arc<str> = config.at(address).into();
-    let stream = reach(&place, address).await?;
+    let stream = reach(config, &place, address).await?;
     let who = who(config, true);
     #[cfg(feature = "redis-tls")]
     let connected = match config.tls {
@@ -116,13 +120,6 @@ pub(super) async fn subscribe(
     let mut heard = connected.map_err(lost)?;
     heard.subscribe(channel).await.map_err(lost)?;
     Ok(heard.into_on_message())
-}
-
-async fn reach(place: &Arc<str>, address: &Address) -> Result<TcpStream, StoreError> {
-    let lost = |error: io::Error| repair::refused(place, &error);
-    let stream = TcpStream::connect((&*address.host, address.port)).await.map_err(lost)?;
-    stream.set_nodelay(true).map_err(lost)?;
-    Ok(stream)
 }
 
 fn who(config: &RedisConfig, login: bool) -> RedisConnectionInfo {

@@ -12,6 +12,7 @@ use super::coalesce::Waiting;
 use super::config::{Address, RedisConfig, Servers};
 use super::connect::{self, Connection};
 use super::error::{Breaks, Class, StoreError};
+use super::random::Random;
 use super::script::SCRIPTS;
 use super::sentinel;
 use crate::store::guard::Breaker;
@@ -20,7 +21,6 @@ use attempt::Attempt;
 pub(super) use probe::Probe;
 use probe::Probing;
 use redis::{Cmd, Value};
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
@@ -45,16 +45,16 @@ pub(super) struct Link {
     changed: Notify,
     breaker: Breaker,
     room: Semaphore,
-    /// How often each script was loaded, and who loads one now.
+    /// How often each script was loaded, and who loads it now.
     loads: [AtomicU64; SCRIPTS],
-    loading: tokio::sync::Mutex<()>,
+    loading: [tokio::sync::Mutex<()>; SCRIPTS],
     probe: Mutex<Option<Probe>>,
     /// Whether somebody probes the server.
     probing: AtomicBool,
     epoch: AtomicU64,
     /// One more than the latest connection that is known to be lost.
     lost: AtomicU64,
-    secret: RandomState,
+    secret: Random,
 }
 
 /// What became of a call, and whether it says something new of the server.
@@ -89,12 +89,12 @@ impl Link {
             breaker: Breaker::default(),
             room: Semaphore::new(IN_FLIGHT),
             loads: [const { AtomicU64::new(0) }; SCRIPTS],
-            loading: tokio::sync::Mutex::new(()),
+            loading: [const { tokio::sync::Mutex::const_new(()) }; SCRIPTS],
             probe: Mutex::new(None),
             probing: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             lost: AtomicU64::new(0),
-            secret: RandomState::new(),
+            secret: Random::new(config),
         })
     }
 
@@ -143,8 +143,10 @@ impl Link {
         let mut outcome = self.exchange(&by_hash, asking, deadline).await;
         if brings && is_unknown_script(&outcome.answer) {
             // One of those who find it missing brings it; the others try again.
-            let _loading = timeout_at(deadline, self.loading.lock()).await;
+            let loading = timeout_at(deadline, self.loading[number].lock()).await;
             if self.loads[number].load(Ordering::Acquire) != loads {
+                // They do so together: one after the other, the last would come too late.
+                drop(loading);
                 outcome = self.exchange(&by_hash, asking, deadline).await;
             }
             if is_unknown_script(&outcome.answer) {
@@ -306,7 +308,7 @@ impl Link {
     }
 
     fn random(&self) -> u64 {
-        self.secret.hash_one(self.epoch.fetch_add(1, Ordering::Relaxed))
+        self.secret.number(self.epoch.fetch_add(1, Ordering::Relaxed))
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Request<'r, 'a> {
     pub(super) refused: bool,
     /// What has to be brought over from former names first.
     pub(super) left: Vec<Left<'a>>,
-    deadline: Instant,
+    pub(super) deadline: Instant,
 }
 
 /// What a script reported of a bucket.
@@ -75,6 +75,11 @@ impl<'r, 'a> Request<'r, 'a> {
             left: Vec::new(),
             deadline,
         }
+    }
+
+    /// The same from its start, in what is left of its time.
+    pub(super) fn again(&self, asks: &[Ask<'a>]) -> Request<'r, 'a> {
+        Request { deadline: self.deadline, ..Request::new(self.redis, asks, self.taken) }
     }
 
     /// Charges one group after the other; after a refusal the rest are only looked at.

@@ -3,11 +3,11 @@
 //! Invariant: there is no way to leave out the check of certificate and name.
 
 use super::config::{Address, RedisConfig};
+use super::connect::Stream;
 use super::error::{Class, StoreError};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -22,8 +22,8 @@ const GREETING: Duration = Duration::from_millis(700);
 pub(super) async fn wrap(
     config: &RedisConfig,
     address: &Address,
-    stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, StoreError> {
+    stream: Stream,
+) -> Result<TlsStream<Stream>, StoreError> {
     let place = config.at(address);
     let wrong = |fault: String| StoreError::config(&place, &fault);
     let provider = Arc::new(ring::default_provider());

@@ -68,6 +68,8 @@ pub(super) fn read(url: &str) -> Result<RedisConfig, String> {
         nodes: None,
         allow_eviction: false,
         forget_refusals: false,
+        #[cfg(feature = "sim")]
+        simulated: super::sim::Simulated::default(),
     })
 }
 
