@@ -45,6 +45,8 @@ pub(super) struct Link {
     changed: Notify,
     breaker: Breaker,
     room: Semaphore,
+    /// One more than how often each script had been loaded when it was last found missing.
+    missing: [AtomicU64; SCRIPTS],
     /// How often each script was loaded, and who loads it now.
     loads: [AtomicU64; SCRIPTS],
     loading: [tokio::sync::Mutex<()>; SCRIPTS],
@@ -88,6 +90,7 @@ impl Link {
             changed: Notify::new(),
             breaker: Breaker::default(),
             room: Semaphore::new(IN_FLIGHT),
+            missing: [const { AtomicU64::new(0) }; SCRIPTS],
             loads: [const { AtomicU64::new(0) }; SCRIPTS],
             loading: [const { tokio::sync::Mutex::const_new(()) }; SCRIPTS],
             probe: Mutex::new(None),
@@ -140,7 +143,14 @@ impl Link {
         let number = texts.script.number;
         let loads = self.loads[number].load(Ordering::Acquire);
         let by_hash = texts.by_hash();
-        let mut outcome = self.exchange(&by_hash, asking, deadline).await;
+        let missing = self.missing[number].load(Ordering::Acquire) > loads;
+        let mut outcome = match brings && missing {
+            true => Outcome { answer: Err(self.error(Class::NoScript, "")), is_news: false },
+            false => self.exchange(&by_hash, asking, deadline).await,
+        };
+        if !brings && is_unknown_script(&outcome.answer) {
+            self.missing[number].fetch_max(loads + 1, Ordering::AcqRel);
+        }
         if brings && is_unknown_script(&outcome.answer) {
             // One of those who find it missing brings it; the others try again.
             let loading = timeout_at(deadline, self.loading[number].lock()).await;
