@@ -13,6 +13,9 @@ pub(super) const PERIOD: u64 = 1_000_000_000;
 /// Nanoseconds that a permit is held at most.
 pub(super) const HOLD: u64 = 500_000_000;
 
+/// How much larger bursts are that are leased.
+const BURSTS: u64 = 10;
+
 /// How a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
@@ -128,6 +131,16 @@ impl RulePlan {
             figures.push(Figures { amount, burst: own });
         }
         RulePlan { id: format!("rule-{number}"), counts, away, leased: false, releases: figures }
+    }
+
+    /// Leases its units, with bursts of which a share is several of them.
+    pub fn lease_more(&mut self) {
+        self.leased = true;
+        for figures in &mut self.releases {
+            figures.burst *= BURSTS;
+            figures.amount =
+                if self.counts.is_bucket() { 3 * figures.amount } else { figures.burst };
+        }
     }
 
     /// Units that each node may hold by a lease beyond what was charged.

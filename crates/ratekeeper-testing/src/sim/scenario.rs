@@ -107,7 +107,13 @@ impl Scenario {
     /// A fleet to which anything may happen, whose nodes take units from the store in shares.
     pub fn leased(seed: u64) -> Scenario {
         let mut scenario = Scenario::stormy(seed);
-        scenario.rules.iter_mut().for_each(|rule| rule.leased = rule.counts != Counts::Permits);
+        scenario.told = true;
+        for rule in scenario.rules.iter_mut().filter(|rule| rule.counts != Counts::Permits) {
+            rule.lease_more();
+        }
+        let (rules, nodes, mut random) = (&scenario.rules, scenario.nodes, Random::new(!seed));
+        let each = (0..nodes).map(|node| asks(rules, (node, nodes), &mut random.fork()));
+        scenario.asks = each.collect();
         scenario
     }
 
