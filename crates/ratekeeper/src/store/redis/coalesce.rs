@@ -21,9 +21,9 @@ use tokio::time::{Instant, timeout_at};
 const TOGETHER: usize = 64;
 const KEYS: usize = 256;
 
-/// Scripts under way at one server: one runs there while the next is on its way. In a cluster each is of one slot
+/// Scripts under way at one server: one runs there, one waits for it, one is on its way. In a cluster each is of one slot
 /// only, so that there are more.
-const UNDER_WAY: usize = 2;
+const UNDER_WAY: usize = 3;
 const UNDER_WAY_SLOTS: usize = 64;
 
 /// The calls that wait, and whether somebody sees to them.

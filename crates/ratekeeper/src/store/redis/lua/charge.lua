@@ -19,6 +19,18 @@ local function ask(value, arg)
   end
   return charge[kind](value, string.sub(arg, 2 * size + 2))
 end
+-- What all buckets hold, at once; one that seems to hold nothing may hold something else, and is asked for by itself.
+local held, all_held = {}, redis.call('MGET', unpack(KEYS))
+for i = 1, #KEYS do held[KEYS[i]] = all_held[i] end
+local function value_of(key)
+  local value = held[key]
+  if value then return value end
+  return get(key)
+end
+local function put(key, value, tick)
+  held[key] = value
+  keep(key, value, tick)
+end
 local answer, place, at = {now}, 2, 0
 for i = 1, #ARGV[1], 2 do
   local high, low = string.byte(ARGV[1], i, i + 1)
@@ -27,17 +39,17 @@ for i = 1, #ARGV[1], 2 do
   if size == 1 then
     -- Most requests have one bucket, and need no lists.
     at = at + 1
-    local value, alien = get(KEYS[at])
+    local value, alien = value_of(KEYS[at])
     local admits, next, tick, report, share
     if not alien then admits, next, tick, report, share = ask(value, ARGV[at + 1]) end
-    if next then keep(KEYS[at], next, tick) end
+    if next then put(KEYS[at], next, tick) end
     answer[place] = admits and (share and 3 or 1) or 0
     answer[place + 1] = admits == nil and 0 or report or value
     place = place + 2
   else
     local admits, next, ends, shares, all = {}, {}, {}, 0, true
     for j = 1, size do
-      local value, alien = get(KEYS[at + j])
+      local value, alien = value_of(KEYS[at + j])
       local report, share
       if not alien then admits[j], next[j], ends[j], report, share = ask(value, ARGV[at + j + 1]) end
       if share then shares = shares + 2 ^ j end
@@ -46,7 +58,7 @@ for i = 1, #ARGV[1], 2 do
     end
     for j = 1, size do
       -- What a refusal keeps is only a mended value, which a clock that went back had left too far ahead.
-      if next[j] and (all or admits[j] == false) then keep(KEYS[at + j], next[j], ends[j]) end
+      if next[j] and (all or admits[j] == false) then put(KEYS[at + j], next[j], ends[j]) end
     end
     answer[place] = all and 1 + shares or 0
     at, place = at + size, place + size + 1

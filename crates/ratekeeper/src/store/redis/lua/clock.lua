@@ -3,5 +3,5 @@
 local clock = redis.call('TIME')
 local now = math.min(clock[1] * 1000000 + clock[2], 3872879627370495)
 local function keep(key, value, tick)
-  redis.call('SET', key, value, 'PXAT', math.ceil(tick / 1000))
+  redis.call('SET', key, value, 'PXAT', string.format('%d', math.ceil(tick / 1000)))
 end
