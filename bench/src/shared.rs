@@ -4,6 +4,7 @@
 //! from the other. Where there is no `taskset` both run where the system puts them.
 
 mod caller;
+mod fleet;
 mod peer;
 mod room;
 mod server;
@@ -47,7 +48,7 @@ pub fn run(words: &[&str]) {
 
 pub fn child(core: &str, words: &[&str]) {
     let wanted = |part: &str| {
-        words.contains(&part) || !["speed", "room"].iter().any(|part| words.contains(part))
+        words.contains(&part) || !["speed", "room", "fleet"].iter().any(|part| words.contains(part))
     };
     let Some(server) = Server::start((core == SERVER_CORE).then_some(core)) else {
         println!("\n`redis-server` is not installed: nothing is measured on Redis.");
@@ -55,6 +56,9 @@ pub fn child(core: &str, words: &[&str]) {
     };
     if wanted("speed") {
         speed::run(&server, words);
+    }
+    if wanted("fleet") {
+        fleet::run(&server, words);
     }
     if wanted("room") {
         room::run(&server);

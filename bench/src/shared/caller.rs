@@ -13,6 +13,10 @@ pub enum Contender {
     Pooled(Pooled),
     Pipelined(Pipelined),
     Ratekeeper(Rule),
+    /// A rule of a limiter of its own for each caller.
+    Alone(Vec<Rule>),
+    /// Whoever decides.
+    Any(Rule),
 }
 
 /// The questions, in the order in which they are asked: names for the peers, keys for ratekeeper.
@@ -37,7 +41,7 @@ impl Questions {
 
 impl Contender {
     /// Whether the store decided, and admitted.
-    async fn decide(&self, questions: &Questions) -> bool {
+    pub async fn decide(&self, questions: &Questions) -> bool {
         let number = questions.next();
         match self {
             Contender::Pooled(peer) => peer.decide(&questions.names[number]).await,
@@ -45,6 +49,13 @@ impl Contender {
             Contender::Ratekeeper(rule) => {
                 let decision = rule.check(&questions.keys[number]).await;
                 decision.is_allowed() && decision.source() == Source::Store
+            }
+            Contender::Alone(rules) => {
+                let decision = rules[number % rules.len()].check(&questions.keys[number]).await;
+                decision.source() != Source::FailedOpen
+            }
+            Contender::Any(rule) => {
+                rule.check(&questions.keys[number]).await.source() != Source::FailedOpen
             }
         }
     }

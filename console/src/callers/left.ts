@@ -43,6 +43,8 @@ export function whole(bucket: Bucket): string {
 }
 
 const SOURCES: Record<string, string> = {
+  lease: 'decided here, from units taken ahead',
+  denied_cache: 'refused a moment ago; the store was not asked again',
   overflow: 'the store is full: shared with other newcomers',
   local: 'the store is away: this node’s share',
   failed_open: 'the store is away: it admits',
