@@ -25,8 +25,8 @@ const ROUNDS: usize = 5;
 const SLICE: Duration = Duration::from_millis(2_000);
 const WARM_UP: Duration = Duration::from_millis(1_500);
 
-/// What every key has: more than the busiest asks for while it is measured. A unit takes a minute to come back, so that every
-/// key has to be remembered.
+/// What every key has: more than the busiest asks for while it is measured. A unit takes a minute to come back, so
+/// that every key has to be remembered.
 const BURST: u64 = 4_000_000;
 
 struct Work {
@@ -89,7 +89,8 @@ async fn measure(server: &Server, work: &Work) {
         let (times, times_spread) = median(&ratios.collect::<Vec<_>>());
         let (rate, spread) = figure(|round| round.rate);
         println!(
-            "| {name} | {rate:.0} | {spread:.0} % | {times:.1} | {times_spread:.0} % | {:.1} | {:.1} | {:.2} | {:.2} | {} |",
+            "| {name} | {rate:.0} | {spread:.0} % | {times:.1} | {times_spread:.0} % | {:.1} | {:.1} \
+             | {:.2} | {:.2} | {} |",
             figure(|round| round.p50).0,
             figure(|round| round.p99).0,
             figure(|round| round.server).0,

@@ -14,10 +14,11 @@ pub(crate) mod lease;
 pub(crate) mod memory;
 #[cfg(feature = "redis")]
 mod near;
+mod receipt;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
 
-use crate::algorithm::bucket::{Arrival, Bucket};
+use crate::algorithm::bucket::Bucket;
 use crate::algorithm::concurrency::Concurrency;
 use crate::algorithm::fixed_window::FixedWindow;
 use crate::algorithm::shaping::Shaping;
@@ -28,6 +29,7 @@ use crate::decision::{Decision, Source};
 use crate::limit::{Concurrent, Mode, Rate, Shape};
 pub(crate) use contents::Contents;
 use former::Former;
+pub(crate) use receipt::{Receipt, Stamp};
 
 /// One bucket of a request, and what to charge it.
 #[derive(Clone, Copy)]
@@ -130,83 +132,6 @@ impl<'a> Charge<'a> {
     pub(crate) fn decision(&self, verdict: Verdict, source: Source) -> Decision {
         let (limit, shapes) = (self.meter.shown, self.meter.pace().is_some());
         Decision { verdict, limit, source, shapes, atomic: true, permit: None }
-    }
-}
-
-/// Where an admitted charge went: which window, or when it will have drained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    tick: u64,
-    part: u64,
-}
-
-#[cfg(feature = "redis")]
-impl Stamp {
-    pub(crate) fn new(tick: u64, part: u64) -> Stamp {
-        Stamp { tick, part }
-    }
-
-    pub(crate) fn parts(self) -> (u64, u64) {
-        (self.tick, self.part)
-    }
-}
-
-/// A charge that was admitted, and can be settled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Receipt {
-    /// The name of the bucket, and whether it is a shared one.
-    bucket: u64,
-    shared: bool,
-    stamp: Stamp,
-    held: u64,
-}
-
-impl Receipt {
-    /// Whether it is for this bucket.
-    pub(crate) fn is_of(&self, bucket: u64) -> bool {
-        self.bucket == bucket
-    }
-
-    /// The name of the bucket.
-    pub(crate) fn bucket(&self) -> u64 {
-        self.bucket
-    }
-
-    /// Units that were charged.
-    pub(crate) fn units(&self) -> u64 {
-        self.held
-    }
-
-    /// The receipt of a charge that was noted elsewhere.
-    #[cfg(feature = "redis")]
-    pub(crate) fn noted(charge: &Charge<'_>, stamp: Stamp, held: u64) -> Receipt {
-        Receipt { bucket: charge.bucket, shared: false, stamp, held }
-    }
-
-    /// Where the charge went.
-    #[cfg(feature = "redis")]
-    pub(crate) fn stamp(&self) -> Stamp {
-        self.stamp
-    }
-
-    /// When a charge of a queue will have drained.
-    pub(crate) fn until(&self) -> Arrival {
-        self.stamp.into()
-    }
-
-    /// As many such charges as one.
-    pub(crate) fn times(self, count: u64) -> Receipt {
-        Receipt { held: self.held.saturating_mul(count), ..self }
-    }
-
-    /// Whether both are for the same bucket.
-    pub(crate) fn is_beside(&self, other: &Receipt) -> bool {
-        (self.bucket, self.shared) == (other.bucket, other.shared)
-    }
-
-    /// Whether a bucket that newcomers share was charged.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared
     }
 }
 

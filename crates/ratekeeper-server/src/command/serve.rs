@@ -103,11 +103,7 @@ async fn start(args: &Serve) -> Result<ExitCode, Failure> {
         () = life.reaches(Phase::Cut) => ("stopped at once", ExitCode::FAILURE),
     };
     if life.phase() < Phase::Cut {
-        // What was taken ahead of a shared store is of use to others.
-        let _ = timeout(GIVE_BACK, held.drain()).await;
-    }
-    if let Some(kept) = kept.filter(|_| life.phase() < Phase::Cut) {
-        let _ = timeout(bounds.drain, kept.finish(held)).await;
+        finish(kept, held, bounds.drain).await;
     }
     #[cfg(feature = "otel")]
     if let Some(traces) = traces.filter(|_| life.phase() < Phase::Cut) {
@@ -232,5 +228,13 @@ fn warn(listeners: &Listeners, config: Option<&Config>, limiter: &Limiter) {
     if listeners.access.is_closed() {
         let text = "administration is closed there, since there is no token";
         warn(format!("{text}; set `admin.token_file`, or `listen.admin` on loopback"));
+    }
+}
+
+/// Gives back what was taken ahead of a shared store, which is of use to others; and keeps what memory holds.
+async fn finish(kept: Option<MemoryFile>, limiter: Limiter, patience: Duration) {
+    let _ = timeout(GIVE_BACK, limiter.drain()).await;
+    if let Some(kept) = kept {
+        let _ = timeout(patience, kept.finish(limiter)).await;
     }
 }

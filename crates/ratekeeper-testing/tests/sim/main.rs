@@ -125,8 +125,8 @@ fn leased_rules_stay_within_their_shares() {
 }
 
 /// Goal: nobody waits for a timer while the server is idle: an answer takes as long as the way there and back.
-/// Method: fleets to which nothing happens, asked seldom: of those whose way takes half a millisecond at most, nearly all
-/// answers of the store come within the way, what a step of time may add, and what others have to do before.
+/// Method: fleets to which nothing happens, asked seldom: of those whose way takes half a millisecond at most, nearly
+/// all answers of the store come within the way, what a step of time may add, and what others have to do before.
 #[test]
 fn nobody_waits_for_a_timer() {
     let (mut quick, mut slow) = (0, 0);

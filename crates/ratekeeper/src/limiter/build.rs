@@ -1,5 +1,9 @@
 //! Building a limiter: everything that can be wrong is found here, before the first request.
 
+mod limits;
+
+pub use limits::IntoLimits;
+
 use super::holds::{HOLD_TIME, HOLDS_MAX, Holds};
 use super::leases::Leases;
 use super::queue::Queues;
@@ -11,7 +15,7 @@ use super::switches::Switches;
 use super::{Inner, Limiter, Observer, OnStoreFailure, UnknownRule};
 use crate::clock::{Clock, ManualClock, Watcher};
 use crate::key::Secret;
-use crate::limit::{Limit, LimitBuilder, LimitError};
+use crate::limit::{Limit, LimitError};
 use crate::rule::{Consistency, Limits, RuleSet, RuleSpec};
 use crate::store::memory::{KEYS_DEFAULT, Memory};
 use crate::sync::Mutex;
@@ -224,45 +228,6 @@ pub(super) fn checked(name: &str, limits: impl IntoLimits) -> Result<Vec<Limit>,
         }
         Ok(limits) => Ok(limits),
         Err(error) => fail(Fault::Limit(error)),
-    }
-}
-
-/// What a rule can be given as its limits.
-pub trait IntoLimits {
-    /// The limits, if each makes sense.
-    fn into_limits(self) -> Result<Vec<Limit>, LimitError>;
-}
-
-/// One limit, in each of its forms.
-macro_rules! one_limit {
-    ($($form:ty),*) => {$(
-        impl IntoLimits for $form {
-            fn into_limits(self) -> Result<Vec<Limit>, LimitError> {
-                [self].into_limits()
-            }
-        }
-    )*};
-}
-
-one_limit!(&str, Limit, LimitBuilder);
-
-impl<L, const N: usize> IntoLimits for [L; N]
-where
-    Limit: TryFrom<L>,
-    LimitError: From<<Limit as TryFrom<L>>::Error>,
-{
-    fn into_limits(self) -> Result<Vec<Limit>, LimitError> {
-        self.into_iter().map(|limit| Ok(Limit::try_from(limit)?)).collect()
-    }
-}
-
-impl<L> IntoLimits for Vec<L>
-where
-    Limit: TryFrom<L>,
-    LimitError: From<<Limit as TryFrom<L>>::Error>,
-{
-    fn into_limits(self) -> Result<Vec<Limit>, LimitError> {
-        self.into_iter().map(|limit| Ok(Limit::try_from(limit)?)).collect()
     }
 }
 

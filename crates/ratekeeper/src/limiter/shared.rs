@@ -8,16 +8,18 @@ mod keeper;
 mod near;
 mod nodes;
 mod records;
+mod returned;
 mod settle;
 mod shares;
 mod waiting;
 mod within;
+mod without;
 
 pub(super) use waiting::Stage;
 
 use super::compile::compile;
-use super::{Asked, Compiled, Inner, OnStoreFailure, charges};
-use crate::decision::{Decision, Source};
+use super::{Asked, Compiled, Inner, OnStoreFailure};
+use crate::decision::Decision;
 use crate::key::{Secret, Who};
 use crate::limit::Limit;
 use crate::name::PermitId;
@@ -25,7 +27,7 @@ use crate::store::denied::Denied;
 use crate::store::lease::{Heat, Leases};
 use crate::store::redis::random::Random;
 use crate::store::redis::{
-    Again, Ask, Charged, Held, Outcome, Record, Redis, RedisConfig, StoreError, Tag, Taken,
+    Again, Ask, Charged, Held, Record, Redis, RedisConfig, StoreError, Tag, Taken,
 };
 use crate::store::{Charge, Contents, Receipt};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -228,83 +230,6 @@ impl Inner {
             self.keep_warm(shared, rules);
         }
         Admitted { decisions, receipts, backing: Backing::Shared(id) }
-    }
-
-    /// What is decided where it has not.
-    fn failed(
-        &self,
-        shared: &Shared,
-        rules: &[Asked],
-        (patience, permits): (u64, Permits),
-        error: &StoreError,
-    ) -> Admitted {
-        self.tell(error);
-        match error.class().policy().decision {
-            Outcome::Outage => self.admit_without(shared, rules, patience, permits),
-            Outcome::Refused => {
-                let asks = asks(rules, patience);
-                Admitted::nowhere(asks.iter().map(|ask| ask.charge.refused()).collect())
-            }
-        }
-    }
-
-    /// Decides without the store: each rule does what it was told.
-    fn admit_without(
-        &self,
-        shared: &Shared,
-        rules: &[Asked],
-        patience: u64,
-        permits: Permits,
-    ) -> Admitted {
-        let own = shared.shares(&self.secret, rules);
-        let denies = |asked: &Asked| asked.rule.manner.on_store_failure == OnStoreFailure::Deny;
-        let denied = rules.iter().any(denies);
-        let mut charges = charges(&own);
-        if denied {
-            charges.iter_mut().for_each(|charge| *charge = charge.peek());
-        }
-        if patience == 0 {
-            charges.iter_mut().for_each(|charge| *charge = charge.until(0));
-        }
-        let admitted = match permits {
-            Permits::ByName => self.admit_by_name(&charges, None),
-            Permits::Here | Permits::Reserved => self.admit(&charges, None),
-        };
-        drop(charges);
-        let mut local = admitted.decisions.iter();
-        let mut decisions = Vec::new();
-        for Asked { rule, cost, .. } in rules {
-            for _ in &rule.meters {
-                decisions.push(match rule.manner.on_store_failure {
-                    OnStoreFailure::Allow => Decision::FAILED_OPEN,
-                    OnStoreFailure::Deny if *cost == 0 => Decision::FAILED_OPEN,
-                    OnStoreFailure::Deny => Decision::FAILED_CLOSED,
-                    OnStoreFailure::Local => {
-                        local.next().map_or(Decision::FAILED_OPEN, |decision| Decision {
-                            source: Source::Local,
-                            ..*decision
-                        })
-                    }
-                });
-            }
-        }
-        let receipts = if denied { Vec::new() } else { admitted.receipts };
-        Admitted { decisions, receipts, backing: Backing::Memory(own) }
-    }
-
-    /// Charges what the store admitted to this server's own share, so that it is in step if the store
-    /// goes away. What does not fit has used the share up.
-    fn keep_warm(&self, shared: &Shared, rules: &[Asked]) {
-        if !rules.iter().any(|asked| asked.cost > 0 && asked.is_local()) {
-            return;
-        }
-        let (own, now) = (shared.shares(&self.secret, rules), self.clock.now());
-        for charge in charges(&own).iter().filter(|charge| charge.hold().is_none()) {
-            let warm = self.store.charge(now, charge);
-            if warm.is_refused() && warm.remaining() > 0 {
-                let _ = self.store.charge(now, &charge.for_units(warm.remaining()));
-            }
-        }
     }
 
     /// Tells the observer how long the store took.

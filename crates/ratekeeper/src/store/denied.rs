@@ -130,8 +130,8 @@ impl Held {
         Some(Said { verdict: Verdict { retry_after, ..verdict }, refuses })
     }
 
-    /// Whether all is known of what the bucket holds at a time. Of a log that is what was asked for, as long as its oldest
-    /// entry counts.
+    /// Whether all is known of what the bucket holds at a time. Of a log that is what was asked for, as long as its
+    /// oldest entry counts.
     fn is_known(&self, charge: &Charge<'_>, late: u64) -> bool {
         let State::Log { used, goes, .. } = self.state else { return true };
         let oldest = used.saturating_add(self.cost) <= charge.shown() + 1;

@@ -44,8 +44,8 @@ impl<T> Table<T> {
         has_room
     }
 
-    /// The same of a cache: what is `over` makes room, and if that is little, all the rest of the part does, so that not
-    /// each newcomer has to look for it.
+    /// The same of a cache: what is `over` makes room, and if that is little, all the rest of the part does, so that
+    /// not each newcomer has to look for it.
     pub(crate) fn cache(&self, bucket: u64, entry: T, over: impl Fn(&T) -> bool) {
         let mut part = self.part(bucket);
         if part.len() >= self.cap {

@@ -14,8 +14,8 @@ const NODES: u32 = 4;
 const SECONDS: u64 = 8;
 const KEYS: u64 = 2;
 
-/// A rule for each algorithm that polices, counted exactly and by leases, each asked for more than it admits; and one that
-/// never is. A share of those that lease is five units, so that four servers may admit twenty too many.
+/// A rule for each algorithm that polices, counted exactly and by leases, each asked for more than it admits; and one
+/// that never is. A share of those that lease is five units, so that four servers may admit twenty too many.
 const RULES: &str = "
 store: {url: 'redis://127.0.0.1:6379/0', deadline: 250ms}
 rules:
@@ -51,10 +51,10 @@ fn plan(server: &Server, seed: u64) -> Plan {
 }
 
 /// Goal: whatever happens to processes, in no interval more is admitted than one limiter alone would admit, under every
-/// algorithm that polices, and under those that lease a share for each server more; nobody is refused who has not used it
-/// up, and waits that are told are true.
-/// Method: four processes over a real server for eight seconds, killed, started again, stopped and continued; each decision
-/// is written down by the process that has it, and all of them are judged by `ratekeeper audit`.
+/// algorithm that polices, and under those that lease a share for each server more; nobody is refused who has not
+/// used it up, and waits that are told are true.
+/// Method: four processes over a real server for eight seconds, killed, started again, stopped and continued; each
+/// decision is written down by the process that has it, and all of them are judged by `ratekeeper audit`.
 #[test]
 fn a_fleet_that_is_killed_and_paused_admits_no_more_than_it_says() {
     let server = Server::start(Kind::Redis);

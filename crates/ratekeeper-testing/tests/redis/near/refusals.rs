@@ -111,8 +111,8 @@ async fn what_comes_back_shows() {
 }
 
 /// Goal: a key that is hammered hardly reaches the store, under every algorithm.
-/// Method: four tasks ask for one key as fast as they can for a while; the scripts that the server ran are few beside the
-/// refusals, and what was admitted is what the limit allows.
+/// Method: four tasks ask for one key as fast as they can for a while; the scripts that the server ran are few beside
+/// the refusals, and what was admitted is what the limit allows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hammered_key_hardly_reaches_the_store() {
     let server = Server::start(Kind::Redis);

@@ -12,8 +12,8 @@ const NODES: u32 = 4;
 
 /// Goal: four servers that are asked for the same key at full speed admit no more together than the limit and their
 /// shares; and no less than the limit without them.
-/// Method: a limit of which nothing comes back while the test runs, on each algorithm; two tasks on each server, until all
-/// are refused.
+/// Method: a limit of which nothing comes back while the test runs, on each algorithm; two tasks on each server,
+/// until all are refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_together_admit_no_more_than_the_limit() {
     let server = Server::start(Kind::Redis);
@@ -48,7 +48,8 @@ async fn servers_together_admit_no_more_than_the_limit() {
             let told = task.await.unwrap();
             (admitted, leased) = (admitted + told.0, leased + told.1);
         }
-        // All of it was charged before it was spent, so here nothing is admitted beyond; what others hold may be missing.
+        // All of it was charged before it was spent, so here nothing is admitted beyond; what others hold may be
+        // missing.
         assert!(admitted <= limit, "{algorithm}: {admitted} of {limit}");
         let held = share * u64::from(NODES);
         assert!(admitted + held >= limit, "{algorithm}: {admitted} of {limit}, {held} may be held");

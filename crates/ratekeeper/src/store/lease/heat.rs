@@ -1,7 +1,7 @@
 //! How often buckets were asked for in this second: a sketch, which may say more than was, never less.
 //!
-//! Each bucket has a counter in each of two rows, which others may share; the lower one counts. A counter that belongs to
-//! another second begins anew. Invariant: its size does not depend on what is asked.
+//! Each bucket has a counter in each of two rows, which others may share; the lower one counts. A counter that
+//! belongs to another second begins anew. Invariant: its size does not depend on what is asked.
 
 use crate::sync::{AtomicU64, Ordering};
 

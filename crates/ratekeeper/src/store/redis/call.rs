@@ -46,8 +46,8 @@ impl Call {
         self.args.push(argument);
     }
 
-    /// Whether it can go with others. What brings something over from a former name goes alone; and so do permits, since
-    /// who leaves gives them back, which has to come after they were taken.
+    /// Whether it can go with others. What brings something over from a former name goes alone; and so do permits,
+    /// since who leaves gives them back, which has to come after they were taken.
     pub(super) fn is_sociable(&self) -> bool {
         let alone = |part: &Part| matches!(part, Part::Former | Part::Permits | Part::Plain);
         self.charges && !self.parts.iter().any(alone)

@@ -21,8 +21,8 @@ use tokio::time::{Instant, timeout_at};
 const TOGETHER: usize = 64;
 const KEYS: usize = 256;
 
-/// Scripts under way at one server: one runs there, one waits for it, one is on its way. In a cluster each is of one slot
-/// only, so that there are more.
+/// Scripts under way at one server: one runs there, one waits for it, one is on its way. In a cluster each is of one
+/// slot only, so that there are more.
 const UNDER_WAY: usize = 3;
 const UNDER_WAY_SLOTS: usize = 64;
 
@@ -133,8 +133,8 @@ impl Link {
     }
 }
 
-/// Whether each call has to be made by itself: whose fault it is that a script failed cannot be told, and of a slot that is
-/// on its way elsewhere some keys may be here and others there.
+/// Whether each call has to be made by itself: whose fault it is that a script failed cannot be told, and of a slot
+/// that is on its way elsewhere some keys may be here and others there.
 fn is_apart(error: &StoreError, all: &[Asking]) -> bool {
     all.len() > 1 && matches!(error.class(), Class::BadValue | Class::TryAgain)
 }

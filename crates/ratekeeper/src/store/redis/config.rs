@@ -129,8 +129,8 @@ impl RedisConfig {
         RedisConfig { allow_eviction: true, ..self }
     }
 
-    /// Asks the store each time, also for what it refused a moment ago. What another server gives back then shows at once,
-    /// not within a quarter of a second, and whoever keeps asking for what there is not keeps the store busy.
+    /// Asks the store each time, also for what it refused a moment ago. What another server gives back then shows at
+    /// once, not within a quarter of a second, and whoever keeps asking for what there is not keeps the store busy.
     pub fn forget_refusals(self) -> RedisConfig {
         RedisConfig { forget_refusals: true, ..self }
     }
