@@ -80,7 +80,8 @@ async fn measure(server: &Server, work: &Work) {
     }
     println!("\n### Redis: {}, {CALLERS} callers\n", work.name);
     println!(
-        "| | decisions/s | spread | × one EVALSHA each | spread | p50 µs | p99 µs | Redis CPU µs | own CPU µs | failed |"
+        "| | decisions/s | spread | × one EVALSHA each | spread | p50 µs | p99 µs | Redis CPU µs \
+         | own CPU µs | failed |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for ((name, ..), own) in contenders.iter().zip(&rounds) {

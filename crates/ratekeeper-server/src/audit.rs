@@ -56,7 +56,8 @@ pub fn judge(history: &History, book: &Rulebook) -> Result<Report, UnknownRule> 
     let mut steps = 0;
     group::each_group(history, book, |group| {
         let found = admitted::judge(group, &faults, book.nodes, &mut steps);
-        tally.judged(Check::Envelope, 1);
+        let limits = group.rule.sets.iter().any(|rates| !rates.is_empty());
+        tally.judged(Check::Envelope, u64::from(limits));
         if let Some(finding) = admitted::finding(group, &found) {
             tally.found(finding);
         }
@@ -93,17 +94,17 @@ fn measure(
     if !group.rule.leased {
         return;
     }
-    let measured = u64::try_from(excess.plain.max(0)).unwrap_or(u64::MAX);
+    let measured = u64::try_from(excess.stored.max(0)).unwrap_or(u64::MAX);
     let rule = group.rule_name();
     let most = over.entry(rule.to_owned()).or_insert_with(|| OverAdmission {
         rule: rule.to_owned(),
         limit: excess.rate.text.clone(),
         measured: 0,
-        bound: excess.leased,
+        bound: excess.bound,
     });
     if measured > most.measured {
         let limit = excess.rate.text.clone();
-        *most = OverAdmission { limit, measured, bound: excess.leased, ..most.clone() };
+        *most = OverAdmission { limit, measured, bound: excess.bound, ..most.clone() };
     }
 }
 

@@ -24,6 +24,10 @@ pub(super) struct Excess<'a> {
     pub(super) worst: Worst,
     /// By shares alone.
     local: bool,
+    /// The worst excess over the plain limit of what shares did not admit.
+    pub(super) stored: i128,
+    /// What leases may add to it.
+    pub(super) bound: u64,
 }
 
 impl Excess<'_> {
@@ -43,10 +47,13 @@ pub(super) fn judge<'a>(
     let local = spends_of_shares(group);
     let limit = |rate: &'a Rate, steps: &mut u64| {
         let leased = if group.rule.leased { rate.leased(nodes) } else { 0 };
-        let mut found: Option<Excess<'a>> = None;
+        let (mut found, mut stored): (Option<Excess<'a>>, i128) = (None, 0);
+        let bound = leased;
         let mut note = |worst: Option<Worst>, leased, local| {
             let Some(worst) = worst else { return };
-            let excess = Excess { rate, plain: worst.excess, leased, worst, local };
+            let plain = worst.excess;
+            stored = if local { stored } else { stored.max(plain) };
+            let excess = Excess { rate, plain, leased, worst, local, stored: 0, bound };
             if found.as_ref().is_none_or(|most| excess.beyond() > most.beyond()) {
                 found = Some(excess);
             }
@@ -67,7 +74,7 @@ pub(super) fn judge<'a>(
             let extras = faults::extras(faults, rate, &line, nodes, &spends);
             note(aligned(&spends, rate, &extras), leased, false);
         }
-        found
+        found.map(|excess| Excess { stored, ..excess })
     };
     let set = |rates: &'a Vec<Rate>, steps: &mut u64| {
         let each = rates.iter().filter_map(|rate| limit(rate, steps));

@@ -6,7 +6,7 @@ mod text;
 
 use super::{Failure, plain};
 use crate::args::Audit;
-use crate::audit::{History, Rulebook, judge};
+use crate::audit::{Check, History, Rulebook, judge};
 use crate::config::{Config, shown};
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
@@ -34,6 +34,12 @@ pub(super) fn run(args: &Audit) -> Result<ExitCode, Failure> {
     })?;
     if let Some(other) = &args.same_as {
         report.compare(&history, &read(other)?);
+        if report.count(Check::Isolation).judged == 0 {
+            let (one, other) = (shown(&args.history), shown(other));
+            return Err(Failure::new(format!(
+                "{one} and {other} have no key in common; compare histories of the same load"
+            )));
+        }
     }
     let said = if args.json {
         text::json(&report, &book)
@@ -41,8 +47,13 @@ pub(super) fn run(args: &Audit) -> Result<ExitCode, Failure> {
     } else {
         text::human(&report, &book, &plain(&shown(&args.history)))
     };
-    // Whoever closed stdout has the exit code.
-    let _ = writeln!(io::stdout(), "{said}");
+    match writeln!(io::stdout(), "{said}").and_then(|()| io::stdout().flush()) {
+        // Whoever closed stdout has the exit code.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            return Err(Failure::new(format!("the report cannot be written: {error}")));
+        }
+        _ => {}
+    }
     Ok(ExitCode::from(u8::from(!report.is_kept())))
 }
 
@@ -56,6 +67,13 @@ fn read(path: &Path) -> Result<History, Failure> {
     if size > LARGE && io::stderr().is_terminal() {
         let _ = writeln!(io::stderr(), "reading {} MB of {}", size >> 20, plain(&shown(path)));
     }
-    History::read(&shown(path), &mut BufReader::with_capacity(1 << 20, file))
-        .map_err(|bad| Failure::Files(vec![bad.to_string()]))
+    let history = History::read(&shown(path), &mut BufReader::with_capacity(1 << 20, file))
+        .map_err(|bad| Failure::Files(vec![bad.to_string()]))?;
+    if history.is_empty() {
+        let path = shown(path);
+        return Err(Failure::new(format!(
+            "{path}: there is no operation in it, so nothing is proved; record a load first"
+        )));
+    }
+    Ok(history)
 }

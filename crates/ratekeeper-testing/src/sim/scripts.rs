@@ -98,6 +98,16 @@ fn command(lua: &Lua, keys: &RefCell<Keys>, args: &[Value]) -> Result<Value> {
             Some(value) => Ok(Value::String(lua.create_string(value)?)),
             None => Ok(Value::Boolean(false)),
         },
+        [b"MGET", names @ ..] => {
+            let table = lua.create_table()?;
+            for name in names {
+                table.push(match keys.get(name) {
+                    Some(value) => Value::String(lua.create_string(value)?),
+                    None => Value::Boolean(false),
+                })?;
+            }
+            Ok(Value::Table(table))
+        }
         [b"SET", key, value, b"PXAT", end] => {
             let end = std::str::from_utf8(end).ok().and_then(|end| end.parse().ok());
             let end = end.ok_or_else(|| Error::runtime("an end is a whole number"))?;

@@ -179,8 +179,7 @@ impl Inner {
         if let Some(decisions) = self.denied(shared, rules, (patience, now)) {
             return Admitted::nowhere(decisions);
         }
-        let mut asks = asks(rules, patience);
-        let wishes = self.wish(shared, rules, &mut asks);
+        let asks = asks(rules, patience);
         let Some(first) = asks.first() else {
             return Admitted::nowhere(Vec::new());
         };
@@ -198,7 +197,7 @@ impl Inner {
         let hold_most = if permits == Permits::Reserved { self.holds.time() } else { u64::MAX };
         let taken = Taken { id: id.get(), record, given: self.clock.now(), hold_most };
         let under_way = longest.map(|_| UnderWay { limiter: self, id: id.get(), rules });
-        let charged = shared.redis.charge(&asks, taken).await;
+        let charged = self.charge_with_shares(shared, (rules, &asks), patience, taken).await;
         self.tell_time(taken.given, charged.is_ok());
         // What took too long, or was lost, may have been carried out.
         let unknown = |error: &StoreError| error.class().policy().retry == Again::Unsent;
@@ -207,8 +206,6 @@ impl Inner {
         }
         match charged {
             Ok(charged) => {
-                self.note(shared, &asks, (taken.given, &charged));
-                self.granted(wishes, &asks, (taken.given, &charged));
                 let mut admitted = self.arrived(shared, rules, id.get(), charged);
                 let named = record.is_some() && !admitted.receipts.is_empty();
                 for (ask, decision) in asks.iter().zip(&mut admitted.decisions) {

@@ -69,10 +69,11 @@ impl Denied {
             return;
         }
         let bucket = charge.bucket();
-        if let Some(entry) = self.table.part(bucket).get(&bucket)
-            && entry.held.is_none()
-            && entry.times.sent > times.sent
-        {
+        let newer = |entry: &Entry| match entry.held {
+            Some(_) => entry.times.sent > times.sent,
+            None => entry.times.sent >= times.sent,
+        };
+        if self.table.part(bucket).get(&bucket).is_some_and(newer) {
             return;
         }
         let held = Some(Held { state, now: known.now, cost: charge.cost() });
@@ -90,15 +91,12 @@ impl Denied {
         entry.held?.said(charge, patience, entry.times, now)
     }
 
-    /// Something came back to a bucket.
-    pub(crate) fn forget(&self, bucket: u64) {
-        self.table.part(bucket).remove(&bucket);
-    }
-
-    /// A bucket was forgotten now: nor does what was asked before count.
-    pub(crate) fn reset(&self, bucket: u64, now: u64) {
-        let times = Times { sent: now, received: now };
-        self.table.cache(bucket, Entry { times, held: None }, |entry| entry.is_over(now));
+    /// Something came back to a bucket, by now: nor does what was asked before count.
+    pub(crate) fn forget(&self, bucket: u64, now: u64) {
+        if !self.off {
+            let times = Times { sent: now, received: now };
+            self.table.cache(bucket, Entry { times, held: None }, |entry| entry.is_over(now));
+        }
     }
 
     /// Other rules count from now on.
@@ -110,7 +108,7 @@ impl Denied {
 
 impl Entry {
     fn is_over(&self, now: u64) -> bool {
-        now >= self.times.sent.saturating_add(KEEPS)
+        now < self.times.sent || now >= self.times.sent.saturating_add(KEEPS)
     }
 }
 

@@ -9,6 +9,8 @@
 mod heat;
 mod part;
 mod size;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use heat::Heat;
 pub(crate) use part::Part;
@@ -44,8 +46,9 @@ struct Lease<T> {
     /// What is spent next, and what came while there was still some.
     parts: [Part; 2],
     size: Size,
-    /// Units that are being asked for.
+    /// Units that are being asked for, and the most that may be held.
     asked: u64,
+    most: u64,
     /// What the store said last: units that remain there, and the tick at which the bucket is whole.
     remaining: u64,
     whole: u64,
@@ -106,7 +109,9 @@ impl<T: Clone> Leases<T> {
 
     /// Takes back what was spent, if its part is still there.
     pub(crate) fn unspend(&self, bucket: u64, units: u64, now: u64) {
-        if let Some(lease) = self.0.part(bucket).get_mut(&bucket) {
+        if let Some(lease) = self.0.part(bucket).get_mut(&bucket)
+            && lease.left(now) + units <= lease.most
+        {
             let own = lease.parts.iter_mut().find(|own| own.until > now && own.held > own.left);
             own.into_iter().for_each(|own| own.left = (own.left + units).min(own.held));
         }
@@ -135,7 +140,7 @@ impl<T: Clone> Leases<T> {
         }
         lease.size.asks(units, now, most);
         let wished = lease.size.now().min(most.saturating_sub(lease.left(now)));
-        lease.asked = wished;
+        (lease.asked, lease.most) = (wished, most);
         let spare = wished.saturating_mul(u64::from(nodes) + 1);
         (Some(Share { units: wished, spare }).filter(|_| wished > 0), left)
     }
@@ -143,12 +148,17 @@ impl<T: Clone> Leases<T> {
     /// A wish was answered: with a share, or, near the limit, without one. `false` if nobody holds such any more.
     pub(crate) fn granted(&self, bucket: u64, granted: Option<Granted>) -> bool {
         let mut part = self.0.part(bucket);
-        let Some(lease) = part.get_mut(&bucket) else { return false };
+        // Should the lease have been ended meanwhile, and begun anew, only one of two answers counts.
+        let asked = part.get_mut(&bucket).filter(|lease| lease.asked > 0);
+        let Some(lease) = asked else { return false };
         lease.asked = 0;
         let Some(Granted { part: new, remaining, whole }) = granted else {
             lease.size.denied();
             return true;
         };
+        if lease.left(0) + new.left > lease.most {
+            return false;
+        }
         let Some(free) = lease.parts.iter_mut().find(|own| own.left == 0) else { return false };
         *free = new;
         lease.parts.sort_unstable_by_key(|own| (own.left == 0, own.until));
@@ -167,21 +177,27 @@ impl<T: Clone> Leases<T> {
     pub(crate) fn unasked(&self, bucket: u64) {
         if let Some(lease) = self.0.part(bucket).get_mut(&bucket) {
             lease.asked = 0;
+            lease.size.denied();
         }
     }
 
-    /// What is left over of all that has ended; those that nobody uses any more are forgotten. Whether there are any
-    /// others.
-    pub(crate) fn ended(&self, now: u64) -> (Vec<Left<T>>, bool) {
-        let (mut left, mut any) = (Vec::new(), false);
+    /// Whether nothing is kept of any bucket.
+    pub(crate) fn is_empty(&self) -> bool {
+        let mut any = false;
+        self.0.each(|part| any |= !part.is_empty());
+        !any
+    }
+
+    /// What is left over of all that has ended; those that nobody uses any more are forgotten.
+    pub(crate) fn ended(&self, now: u64) -> Vec<Left<T>> {
+        let mut left = Vec::new();
         self.0.each(|part| {
             part.retain(|_, lease| {
                 left.extend(lease.end(now));
                 !lease.is_over(now)
             });
-            any |= !part.is_empty();
         });
-        (left, any)
+        left
     }
 
     /// Ends the lease of a bucket: what was left.
@@ -203,7 +219,7 @@ impl<T: Clone> Lease<T> {
     /// Of a bucket of which nothing is held.
     fn new(owner: T, now: u64) -> Lease<T> {
         let (parts, size) = ([Part::default(); 2], Size::new(now));
-        Lease { owner, parts, size, asked: 0, remaining: 0, whole: 0 }
+        Lease { owner, parts, size, asked: 0, most: 0, remaining: 0, whole: 0 }
     }
 
     /// What it holds.

@@ -99,6 +99,7 @@ pub(crate) struct Taken<'a> {
 }
 
 /// What became of a request.
+#[derive(Default)]
 pub(crate) struct Charged {
     /// One for each ask.
     pub(crate) decisions: Vec<Decision>,
@@ -163,6 +164,10 @@ impl Redis {
         let asks: Vec<Ask<'_>> = each.iter().map(|(ask, _)| *ask).collect();
         let mut failed = Ok(());
         for group in self.groups(&asks) {
+            if Instant::now() >= deadline {
+                let fault = "was asked for more than it could do in time";
+                return Err(StoreError::new(&self.config.to_string(), Class::Busy, fault));
+            }
             // What cannot be given back in one place is in another.
             if let Err(error) = self.back_group(each, &group, (given, deadline), &mut done).await {
                 failed = failed.and(Err(error));
@@ -263,6 +268,17 @@ impl Redis {
 
     fn deadline(&self) -> Instant {
         Instant::now() + self.config.deadline
+    }
+
+    /// What is told where nobody was left to hear the answer.
+    pub(crate) fn unanswered(&self) -> StoreError {
+        let fault = "was asked by a runtime that has ended";
+        StoreError::new(&self.config.to_string(), Class::Connection, fault)
+    }
+
+    /// Whether buckets of different keys may be on different servers.
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.topology, Topology::Cluster(_))
     }
 
     fn unreadable(&self) -> StoreError {

@@ -24,12 +24,12 @@ rules:
   - {id: counter, key: user, limit: 30/second, algorithm: sliding_window_counter, on_store_failure: deny}
   - {id: token, key: user, limit: 30/second burst 10, on_store_failure: deny}
   - {id: leaky, key: user, limit: 30/second burst 10, algorithm: leaky_bucket, on_store_failure: deny}
-  - {id: l-fixed, key: user, limit: 400/4s, algorithm: fixed_window, consistency: leased, on_store_failure: deny}
-  - {id: l-log, key: user, limit: 400/4s, algorithm: sliding_window_log, consistency: leased, on_store_failure: deny}
-  - {id: l-counter, key: user, limit: 400/4s, algorithm: sliding_window_counter, consistency: leased,
+  - {id: l-fixed, key: user, limit: 400/8s, algorithm: fixed_window, consistency: leased, on_store_failure: deny}
+  - {id: l-log, key: user, limit: 400/8s, algorithm: sliding_window_log, consistency: leased, on_store_failure: deny}
+  - {id: l-counter, key: user, limit: 400/8s, algorithm: sliding_window_counter, consistency: leased,
      on_store_failure: deny}
-  - {id: l-token, key: user, limit: 50/second burst 400, consistency: leased, on_store_failure: deny}
-  - {id: l-leaky, key: user, limit: 50/second burst 400, algorithm: leaky_bucket, consistency: leased,
+  - {id: l-token, key: user, limit: 10/second burst 400, consistency: leased, on_store_failure: deny}
+  - {id: l-leaky, key: user, limit: 10/second burst 400, algorithm: leaky_bucket, consistency: leased,
      on_store_failure: deny}
   - {id: light, key: user, limit: 2000/second, on_store_failure: deny}
 ";
@@ -85,6 +85,7 @@ fn a_fleet_that_is_killed_and_paused_admits_no_more_than_it_says() {
         let refused = refused.filter(|own| own.source != Source::FailedClosed).count();
         assert_eq!(refused > 0, rule != "light", "{rule}: {refused} refused");
     }
+    assert_eq!(report.over_admission.len(), 5, "{:?}", report.over_admission);
     for own in &report.over_admission {
         assert!(own.measured <= own.bound && own.bound == 20, "{own:?}");
     }

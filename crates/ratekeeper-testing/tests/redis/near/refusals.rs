@@ -87,6 +87,8 @@ async fn what_comes_back_shows() {
     let (limiter, other) = (still(&server, &clock), still(&server, &clock));
     let day = limiter.rule("day").unwrap();
     let used_up = async || {
+        // What was asked in the very tick of a change does not count.
+        clock.advance(TICK);
         let _ = day.check("alice").cost(5).await;
         assert_eq!(ask(&day, 1).await, (false, Source::DeniedCache));
     };
@@ -98,6 +100,7 @@ async fn what_comes_back_shows() {
     let _ = day.refund("alice", 2).await;
     assert_eq!(ask(&day, 2).await, (true, Source::Store), "a refund");
     let _ = day.reset("alice").await;
+    clock.advance(TICK);
     let hold = day.reserve("alice", 5).await;
     assert_eq!(ask(&day, 1).await, (false, Source::DeniedCache));
     hold.settle(1).await;
@@ -122,24 +125,30 @@ async fn a_hammered_key_hardly_reaches_the_store() {
         let rule = built.rule(algorithm.name()).unwrap();
         let before = scripts(&server);
         let hammer = |rule: Rule| async move {
-            let mut told = (0_u64, 0_u64);
+            let mut told = [0_u64; 3];
             for _ in 0..20_000 {
-                match rule.check("alice").await.is_allowed() {
-                    true => told.0 += 1,
-                    false => told.1 += 1,
+                let own = rule.check("alice").await;
+                match (own.is_allowed(), own.source()) {
+                    (true, _) => told[0] += 1,
+                    (false, Source::DeniedCache) => told[1] += 1,
+                    (false, _) => told[2] += 1,
                 }
             }
             told
         };
         let tasks: Vec<_> = (0..4).map(|_| tokio::spawn(hammer(rule.clone()))).collect();
-        let (mut admitted, mut refused) = (0, 0);
+        let mut told = [0; 3];
         for task in tasks {
-            let told = task.await.unwrap();
-            (admitted, refused) = (admitted + told.0, refused + told.1);
+            told.iter_mut().zip(task.await.unwrap()).for_each(|(all, own)| *all += own);
         }
+        let [admitted, remembered, reached] = told;
+        // A minute's edge, or some units that came back, may lie in between.
+        assert!((100..=200).contains(&admitted), "{algorithm}: {admitted} were admitted");
+        assert!(
+            reached * 19 <= remembered,
+            "{algorithm}: {reached} refusals reached it, {remembered} did not"
+        );
         let ran = scripts(&server) - before;
-        assert!(admitted >= 100, "{algorithm}: {admitted} were admitted");
-        let reached = ran.saturating_sub(admitted);
-        assert!(reached * 20 <= refused, "{algorithm}: {reached} of {refused} refusals reached it");
+        assert!(ran <= admitted + reached, "{algorithm}: {ran} scripts");
     }
 }

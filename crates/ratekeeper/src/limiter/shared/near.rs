@@ -119,7 +119,17 @@ impl Inner {
     }
 
     /// Takes note of what the store has said.
-    pub(super) fn note(&self, shared: &Shared, asks: &[Ask<'_>], (sent, charged): (u64, &Charged)) {
+    pub(super) fn note(
+        &self,
+        shared: &Shared,
+        (rules, asks): (&[Asked], &[Ask<'_>]),
+        (sent, charged): (u64, &Charged),
+    ) {
+        if rules.iter().any(|asked| asked.rule.leases()) {
+            for (ask, decision) in asks.iter().zip(&charged.decisions) {
+                shared.leases.told(ask.charge.bucket(), decision.remaining());
+            }
+        }
         let is_spent = |decision: &Decision| decision.is_refused() || decision.remaining() == 0;
         if !charged.decisions.iter().any(is_spent) {
             return;

@@ -22,7 +22,7 @@ const HOLDS: Duration = Duration::from_secs(10);
 /// Ticks for which a count is certain, and after which a server that came is in the counts of all others that are, and
 /// what they took before that has ended.
 const FRESH: u64 = 6_000_000;
-const JOINED: u64 = FRESH + LASTS;
+const JOINED: u64 = FRESH + LASTS + 500_000;
 
 /// Counts in a row that have to be lower before one is believed: for longer than one holds.
 const FEWER_TIMES: u64 = 3;
@@ -73,8 +73,11 @@ impl Nodes {
     /// Takes note of a count. After a store has lost everything, servers come back one by one, so fewer
     /// than before are believed once all had the time to.
     fn note(&self, count: u64, now: u64) {
-        let _ = self.first.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
-        self.last.store(now, Ordering::Relaxed);
+        // Whoever was away for so long comes anew: others may have forgotten it.
+        let last = self.last.swap(now, Ordering::Relaxed);
+        if last == 0 || now > last + FRESH {
+            self.first.store(now, Ordering::Relaxed);
+        }
         let fewer = count < self.count.load(Ordering::Relaxed);
         let times = if fewer { self.fewer.fetch_add(1, Ordering::Relaxed) } else { 0 };
         if !fewer || times >= FEWER_TIMES {

@@ -9,6 +9,7 @@ use crate::limiter::{Inner, Limiter};
 use crate::store::lease::{self, Left};
 use crate::store::redis::{Ask, Back};
 use crate::sync::Ordering;
+use futures_util::future::join_all;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -20,8 +21,9 @@ const SWEEP: Duration = Duration::from_millis(250);
 /// How often a server that ends looks whether nothing is on its way any more.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Shares that are given back in one call.
+/// Shares that are given back in one call, and calls that are under way at the same time.
 const AT_ONCE: usize = 64;
+const BESIDE: usize = 8;
 
 impl Inner {
     /// Gives back what is left over of shares, without waiting for it.
@@ -36,40 +38,51 @@ impl Inner {
 
     async fn give_shares_back(&self, left: &[Left<Owner>]) {
         let Some(shared) = &self.shared else { return };
-        for part in left.chunks(AT_ONCE) {
-            let each = part.iter().filter_map(|(owner, part)| {
-                let (stamp, held) = (part.stamp, part.held);
-                let back = Back::Settle { stamp, held, actual: held - part.left.min(held) };
-                Some((owner.ask(None)?, back))
-            });
-            let each: Vec<(Ask<'_>, Back)> = each.collect();
-            if let Err(error) = shared.redis.back(&each, self.clock.now()).await {
-                self.tell(&error);
-            }
+        let each = left.iter().filter_map(|(owner, part)| {
+            let (stamp, held) = (part.stamp, part.held);
+            let back = Back::Settle { stamp, held, actual: held - part.left.min(held) };
+            Some((owner.ask(None)?, back))
+        });
+        let each: Vec<(Ask<'_>, Back)> = each.collect();
+        // In a cluster each may be on another server: they go by themselves, a few at a time.
+        let size = if shared.redis.is_cluster() { 1 } else { AT_ONCE };
+        let calls: Vec<&[(Ask<'_>, Back)]> = each.chunks(size).collect();
+        for some in calls.chunks(BESIDE) {
+            let now = self.clock.now();
+            let done = join_all(some.iter().map(|call| shared.redis.back(call, now))).await;
+            done.iter().filter_map(|done| done.as_ref().err()).for_each(|error| self.tell(error));
         }
     }
 
     /// Sees to it that what is left over of shares is given back when they end.
     pub(super) fn sweep(self: &Arc<Self>, shared: &Shared) {
         if !shared.sweeps.swap(true, Ordering::AcqRel) {
-            tokio::spawn(Sweeping(Arc::downgrade(self)).run());
+            tokio::spawn(Sweeping { limiter: Arc::downgrade(self), ended: false }.run());
         }
     }
 }
 
 /// The task that looks for shares that have ended, while there are any.
-struct Sweeping(Weak<Inner>);
+struct Sweeping {
+    limiter: Weak<Inner>,
+    ended: bool,
+}
 
 impl Sweeping {
-    async fn run(self) {
+    async fn run(mut self) {
         loop {
             sleep(SWEEP).await;
-            let Some(limiter) = self.0.upgrade() else { return };
+            let Some(limiter) = self.limiter.upgrade() else { return };
             let Some(shared) = &limiter.shared else { return };
-            let (left, any) = shared.leases.ended(limiter.clock.now());
+            let left = shared.leases.ended(limiter.clock.now());
             limiter.give_shares_back(&left).await;
-            if !any {
-                return;
+            if shared.leases.is_empty() {
+                // Whoever comes now starts another; or came before, and is seen here.
+                shared.sweeps.store(false, Ordering::SeqCst);
+                if shared.leases.is_empty() || shared.sweeps.swap(true, Ordering::SeqCst) {
+                    self.ended = true;
+                    return;
+                }
             }
         }
     }
@@ -77,7 +90,7 @@ impl Sweeping {
 
 impl Drop for Sweeping {
     fn drop(&mut self) {
-        let limiter = self.0.upgrade();
+        let limiter = self.limiter.upgrade().filter(|_| !self.ended);
         if let Some(shared) = limiter.as_ref().and_then(|limiter| limiter.shared.as_ref()) {
             shared.sweeps.store(false, Ordering::Release);
         }
@@ -104,7 +117,7 @@ impl Limiter {
         let nodes = shared.nodes.count();
         let release = self.0.rules.load();
         let each = release.entries.iter().filter_map(|entry| {
-            let leased = entry.live.iter().filter(|rule| rule.leases());
+            let leased = entry.all().filter(|rule| rule.leases());
             let bursts = leased.flat_map(|rule| rule.charges(0, 0)).map(|charge| charge.shown());
             let most = bursts.map(|burst| lease::share(burst, nodes)).max()?;
             Some((Arc::clone(&entry.spec.id), most.saturating_mul(u64::from(nodes))))

@@ -3,11 +3,11 @@
 //! Invariants: a share that nobody waits for any more is asked for no longer; what is left over of one is given back,
 //! if the store is there.
 
-use super::Shared;
+use super::{Shared, asks};
 use crate::key::Who;
 use crate::limiter::{Asked, Compiled, Inner};
 use crate::store::lease::{self, Granted, LASTS, Left, Part, Wish};
-use crate::store::redis::{Ask, Charged, Share, Taken};
+use crate::store::redis::{Ask, Charged, Share, StoreError, Taken};
 use crate::store::{Charge, Meter};
 use crate::sync::Ordering;
 use std::sync::Arc;
@@ -47,62 +47,110 @@ impl Compiled {
 }
 
 /// Shares that are asked for with a request; given up with it.
-pub(super) struct Wishes<'s> {
-    shared: &'s Shared,
-    /// Which asks have one, whose it is, and of how many units.
-    wished: Vec<(usize, Owner, u64)>,
-    /// Whether any rule of the request leases.
-    leases: bool,
+pub(super) struct Wishes {
+    limiter: Arc<Inner>,
+    /// Which asks have one, and whose it is.
+    wished: Vec<(usize, Owner, Share)>,
 }
 
-impl Wishes<'_> {
-    fn add(&mut self, number: usize, owner: Owner, units: u64) {
-        self.shared.wishes.fetch_add(1, Ordering::AcqRel);
-        self.wished.push((number, owner, units));
+impl Wishes {
+    fn new(limiter: &Arc<Inner>) -> Wishes {
+        Wishes { limiter: Arc::clone(limiter), wished: Vec::new() }
+    }
+
+    fn add(&mut self, number: usize, owner: Owner, share: Share) {
+        if let Some(shared) = &self.limiter.shared {
+            shared.wishes.fetch_add(1, Ordering::AcqRel);
+        }
+        self.wished.push((number, owner, share));
     }
 }
 
-impl Drop for Wishes<'_> {
+impl Drop for Wishes {
     fn drop(&mut self) {
+        let Some(shared) = &self.limiter.shared else { return };
         for (_, owner, _) in &self.wished {
-            self.shared.wishes.fetch_sub(1, Ordering::AcqRel);
+            shared.wishes.fetch_sub(1, Ordering::AcqRel);
             if let Some(charge) = owner.charge(0) {
-                self.shared.leases.unasked(charge.bucket());
+                shared.leases.unasked(charge.bucket());
             }
         }
     }
 }
 
 impl Inner {
-    /// Adds shares to what the store is asked for, where that is worth it.
-    pub(super) fn wish<'s>(
+    /// Charges in the store, and takes the shares that are worth it; these also if nobody waits for the answer any more.
+    pub(super) async fn charge_with_shares(
         self: &Arc<Self>,
-        shared: &'s Shared,
+        shared: &Shared,
+        (rules, asked): (&[Asked], &[Ask<'_>]),
+        patience: u64,
+        taken: Taken<'_>,
+    ) -> Result<Charged, StoreError> {
+        // Where permits are taken, who leaves gives them back.
+        let permits = asked.iter().any(|ask| ask.charge.hold().is_some());
+        let wishes = if permits { None } else { self.wish(shared, rules, asked) };
+        let Some(wishes) = wishes else {
+            let charged = shared.redis.charge(asked, taken).await;
+            if let Ok(charged) = &charged {
+                self.note(shared, (rules, asked), (taken.given, charged));
+            }
+            return charged;
+        };
+        let (limiter, owned) = (Arc::clone(self), rules.to_vec());
+        let Taken { id, given, hold_most, .. } = taken;
+        let charging = tokio::spawn(async move {
+            let taken = Taken { id, record: None, given, hold_most };
+            limiter.charge_wishes(wishes, &owned, patience, taken).await
+        });
+        charging.await.unwrap_or_else(|_| Err(shared.redis.unanswered()))
+    }
+
+    /// The same where somebody sees to it that it comes to its end.
+    async fn charge_wishes(
+        self: &Arc<Self>,
+        wishes: Wishes,
         rules: &[Asked],
-        asks: &mut [Ask<'_>],
-    ) -> Wishes<'s> {
-        let leases = rules.iter().any(|asked| asked.rule.leases());
-        let mut wishes = Wishes { shared, wished: Vec::new(), leases };
-        if !leases {
-            return wishes;
+        patience: u64,
+        taken: Taken<'_>,
+    ) -> Result<Charged, StoreError> {
+        let Some(shared) = &self.shared else { return Ok(Charged::default()) };
+        let mut asks = asks(rules, patience);
+        for (number, _, share) in &wishes.wished {
+            asks[*number].share = Some(*share);
+        }
+        let charged = shared.redis.charge(&asks, taken).await?;
+        self.note(shared, (rules, &asks), (taken.given, &charged));
+        self.granted(wishes, &asks, (taken.given, &charged));
+        Ok(charged)
+    }
+
+    /// The shares to ask the store for with a request, if there are any.
+    fn wish(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rules: &[Asked],
+        asks: &[Ask<'_>],
+    ) -> Option<Wishes> {
+        if !rules.iter().any(|asked| asked.rule.leases()) {
+            return None;
         }
         shared.nodes.keep(self);
         let now = self.clock.now();
-        let (mut number, mut left) = (0, Vec::new());
-        for Asked { rule, who, cost } in rules {
-            for meter in 0..rule.meters.len() {
-                let ask = &mut asks[number];
-                if rule.leases() && *cost > 0 {
-                    let owner = || Owner { rule: Arc::clone(rule), who: *who, meter };
-                    let hot = if rule.manner.leases_hot { HOT } else { TWICE };
-                    let (share, over) = shared.wish(&ask.charge, owner, hot, now);
-                    ask.share = share;
-                    left.extend(over);
-                    if let Some(share) = share {
-                        wishes.add(number, owner(), share.units);
-                    }
-                }
-                number += 1;
+        let (mut wishes, mut left) = (None, Vec::new());
+        let meters =
+            rules.iter().flat_map(|own| (0..own.rule.meters.len()).map(move |meter| (own, meter)));
+        for (number, (Asked { rule, who, cost }, meter)) in meters.enumerate() {
+            let charge = &asks[number].charge;
+            if !rule.leases() || *cost == 0 || *cost > charge.shown() {
+                continue;
+            }
+            let owner = || Owner { rule: Arc::clone(rule), who: *who, meter };
+            let hot = if rule.manner.leases_hot { HOT } else { TWICE };
+            let (share, over) = shared.wish(charge, owner, hot, now);
+            left.extend(over);
+            if let Some(share) = share {
+                wishes.get_or_insert_with(|| Wishes::new(self)).add(number, owner(), share);
             }
         }
         self.give_shares_back_later(left);
@@ -110,20 +158,15 @@ impl Inner {
     }
 
     /// Takes what came of it.
-    pub(super) fn granted(
+    fn granted(
         self: &Arc<Self>,
-        mut wishes: Wishes<'_>,
+        mut wishes: Wishes,
         asks: &[Ask<'_>],
         (sent, charged): (u64, &Charged),
     ) {
-        let shared = wishes.shared;
-        if wishes.leases {
-            for (ask, decision) in asks.iter().zip(&charged.decisions) {
-                shared.leases.told(ask.charge.bucket(), decision.remaining());
-            }
-        }
+        let Some(shared) = &self.shared else { return };
         let mut unclaimed = Vec::new();
-        for (number, owner, units) in wishes.wished.drain(..) {
+        for (number, owner, Share { units, .. }) in wishes.wished.drain(..) {
             shared.wishes.fetch_sub(1, Ordering::AcqRel);
             let (ask, known) = (&asks[number], &charged.known[number]);
             let receipt = charged.receipts.get(number).filter(|_| known.share);
@@ -165,17 +208,17 @@ impl Inner {
         let (share, left) = shared.wish(&charge, || owner.clone(), u64::MAX, self.clock.now());
         self.give_shares_back_later(left);
         let Some(share) = share else { return };
+        let mut wishes = Wishes::new(self);
+        wishes.add(0, owner.clone(), share);
         let limiter = Arc::clone(self);
         runtime.spawn(async move {
-            let Some(shared) = &limiter.shared else { return };
-            let mut wishes = Wishes { shared, wished: Vec::new(), leases: true };
-            wishes.add(0, owner.clone(), share.units);
-            let Some(ask) = owner.ask(Some(share)) else { return };
+            let (Some(shared), Some(ask)) = (&limiter.shared, owner.ask(Some(share))) else {
+                return;
+            };
             let sent = limiter.clock.now();
             let taken = Taken { id: 0, record: None, given: sent, hold_most: 0 };
-            let asks = [ask];
-            match shared.redis.charge(&asks, taken).await {
-                Ok(charged) => limiter.granted(wishes, &asks, (sent, &charged)),
+            match shared.redis.charge(&[ask], taken).await {
+                Ok(charged) => limiter.granted(wishes, &[ask], (sent, &charged)),
                 Err(error) => limiter.tell(&error),
             }
         });
@@ -192,12 +235,9 @@ impl Inner {
     /// Forgets what is known here of the buckets of a key: something came back to them; `reset` if they were forgotten.
     pub(super) fn forget_near(&self, shared: &Shared, asks: &[Ask<'_>], reset: bool) {
         for Ask { charge, .. } in asks {
-            match reset {
-                true => {
-                    shared.denied.reset(charge.bucket(), self.clock.now());
-                    shared.leases.end(charge.bucket());
-                }
-                false => shared.denied.forget(charge.bucket()),
+            shared.denied.forget(charge.bucket(), self.clock.now());
+            if reset {
+                shared.leases.end(charge.bucket());
             }
         }
     }

@@ -26,17 +26,12 @@ impl Inner {
         }
         let (limiter, owned) = (Arc::clone(self), rules.to_vec());
         let asking = tokio::spawn(async move {
-            let (mut asks, own) = (asks(&owned, 0), limiter.shared.as_ref()?);
-            let wishes = limiter.wish(own, &owned, &mut asks);
+            let (asks, own) = (asks(&owned, 0), limiter.shared.as_ref()?);
             let id = own.id(asks.first()?.tag(), Permits::ByName).get();
             let given = limiter.clock.now();
             let taken = Taken { id, record: None, given, hold_most: u64::MAX };
-            let charged = own.redis.charge(&asks, taken).await;
+            let charged = limiter.charge_with_shares(own, (&owned, &asks), 0, taken).await;
             limiter.tell_time(given, charged.is_ok());
-            if let Ok(charged) = &charged {
-                limiter.note(own, &asks, (given, charged));
-                limiter.granted(wishes, &asks, (given, charged));
-            }
             Some((id, charged))
         });
         match timeout_at(until, asking).await {

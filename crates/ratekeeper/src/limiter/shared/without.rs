@@ -1,6 +1,7 @@
 //! What is decided while the store is away: each rule does what it was told.
 //!
-//! Invariant: whatever a server admits by itself is charged to its share, which is kept in step while the store is there.
+//! Invariant: whatever a server admits by itself is charged to its share, which is kept in step while the store is
+//! there.
 
 use super::{Admitted, Backing, Permits, Shared, asks};
 use crate::decision::{Decision, Source};

@@ -39,7 +39,7 @@ impl Size {
             self.units = self.units.min(u64::try_from(lasting).unwrap_or(u64::MAX));
             self.units = if self.units < 2 { 0 } else { self.units };
         } else if took < LASTS / 2 {
-            self.units = self.units.saturating_mul(2).max(2 * units);
+            self.units = self.units.max(units).saturating_mul(2);
         } else {
             self.units = self.units.max(units);
         }

@@ -10,10 +10,11 @@ use super::config::Servers;
 use super::error::{Class, StoreError};
 use super::link::Link;
 use crate::sync::{Mutex, lock};
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join_all, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout_at};
 
@@ -25,6 +26,10 @@ const KEYS: usize = 256;
 /// slot only, so that there are more.
 const UNDER_WAY: usize = 3;
 const UNDER_WAY_SLOTS: usize = 64;
+
+/// What takes longer than that is far away: more are under way, so that the way is used.
+const FAR: Duration = Duration::from_millis(4);
+const UNDER_WAY_FAR: usize = 16;
 
 /// The calls that wait, and whether somebody sees to them.
 #[derive(Default)]
@@ -50,6 +55,12 @@ struct Asking {
 
 type Answered = (Call, Result<Told, StoreError>);
 
+/// What became of calls that went as one: those that have to be made again, with their number, and how long it took.
+struct Sent {
+    again: Option<(u64, Vec<Asking>)>,
+    took: Duration,
+}
+
 impl Link {
     /// Makes a call, with others that wait, if it is sociable.
     pub(super) async fn ask(
@@ -73,7 +84,7 @@ impl Link {
             Ok(Ok((call, told))) => (Some(call), told),
             // It was not made: nobody sees to it any more.
             Ok(Err(_)) if Instant::now() < deadline => {
-                (None, Err(self.error(Class::Connection, "was not asked: the runtime ended")))
+                (None, Err(self.error(Class::Connection, "was asked by a runtime that has ended")))
             }
             _ => (None, Err(self.late())),
         }
@@ -106,17 +117,18 @@ impl Link {
     }
 
     /// Makes calls as one, and tells each its answer; those that have to be made again come back, with their number.
-    async fn send(self: &Arc<Self>, number: u64, all: Vec<Asking>) -> Option<(u64, Vec<Asking>)> {
+    async fn send(self: &Arc<Self>, number: u64, all: Vec<Asking>) -> Sent {
+        let start = Instant::now();
         let calls: Vec<&Call> = all.iter().map(|asking| &asking.call).collect();
         let told = self.ask_these(&calls, false, false).await;
         if told
             .as_ref()
             .is_err_and(|error| error.class() == Class::NoScript || is_apart(error, &all))
         {
-            return Some((number, all));
+            return Sent { again: Some((number, all)), took: start.elapsed() };
         }
         tell(all, told);
-        None
+        Sent { again: None, took: start.elapsed() }
     }
 
     /// Makes calls that came back, while nothing else is under way, so that nobody overtakes them.
@@ -211,7 +223,7 @@ impl Sending {
     async fn run(mut self) {
         let link = Arc::clone(&self.link);
         let slots = link.config.servers == Servers::Cluster;
-        let most = if slots { UNDER_WAY_SLOTS } else { UNDER_WAY };
+        let mut most = if slots { UNDER_WAY_SLOTS } else { UNDER_WAY };
         let mut under_way = FuturesUnordered::new();
         let (mut number, mut again) = (0, BTreeMap::new());
         loop {
@@ -228,16 +240,15 @@ impl Sending {
                 if came_back.is_empty() && link.waiting.rest() {
                     break;
                 }
-                for all in came_back.into_values() {
-                    link.send_again(all).await;
-                }
+                join_all(came_back.into_values().map(|all| link.send_again(all))).await;
                 continue;
             }
             let rung = std::pin::pin!(link.waiting.bell.notified());
-            if let Either::Left((Some(Some((number, all))), _)) =
-                select(under_way.next(), rung).await
-            {
-                again.insert(number, all);
+            if let Either::Left((Some(sent), _)) = select(under_way.next(), rung).await {
+                if !slots {
+                    most = if sent.took > FAR { UNDER_WAY_FAR } else { UNDER_WAY };
+                }
+                again.extend(sent.again);
             }
         }
         self.ended = true;

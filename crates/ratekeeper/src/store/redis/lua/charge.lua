@@ -20,8 +20,14 @@ local function ask(value, arg)
   return charge[kind](value, string.sub(arg, 2 * size + 2))
 end
 -- What all buckets hold, at once; one that seems to hold nothing may hold something else, and is asked for by itself.
-local held, all_held = {}, redis.call('MGET', unpack(KEYS))
-for i = 1, #KEYS do held[KEYS[i]] = all_held[i] end
+local held, names = {}, {}
+for i = 1, #KEYS do
+  if held[KEYS[i]] == nil then
+    held[KEYS[i]] = false
+    names[#names + 1] = KEYS[i]
+  end
+end
+for i, value in ipairs(redis.call('MGET', unpack(names))) do held[names[i]] = value end
 local function value_of(key)
   local value = held[key]
   if value then return value end
