@@ -79,7 +79,8 @@ impl Drop for Wishes {
 }
 
 impl Inner {
-    /// Charges in the store, and takes the shares that are worth it; these also if nobody waits for the answer any more.
+    /// Charges in the store, and takes the shares that are worth it; these also if nobody waits for the answer any
+    /// more.
     pub(super) async fn charge_with_shares(
         self: &Arc<Self>,
         shared: &Shared,

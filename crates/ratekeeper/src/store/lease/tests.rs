@@ -39,8 +39,8 @@ fn granted(units: u64, until: u64) -> Granted {
 }
 
 proptest! {
-    /// Goal: what is held and on its way is never more than the most; what was granted is spent, held or given back, each
-    /// unit once; nothing is spent after its end.
+    /// Goal: what is held is never more than the most; what was granted is spent, held or given back, each unit
+    /// once; nothing is spent after its end.
     /// Method: random traces beside a list of what was granted, of which the oldest is spent first.
     #[test]
     fn no_unit_is_lost_or_spent_twice(steps in vec(act(), 1..200), most in 0_u64..40) {
