@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Longer than such a busy machine keeps a call waiting: late answers would count as errors.
 pub(super) const PATIENT: Duration = Duration::from_millis(100);
 
+/// How long a server remembers a refusal.
+const REMEMBERED: Duration = Duration::from_millis(250);
+
 /// A key of which the buckets are on this master, and their names there.
 pub(super) fn key_on(fleet: &Fleet, cluster: &Cluster, master: usize) -> (String, Vec<String>) {
     let found = (0..1_000).find_map(|number| {
@@ -28,6 +31,8 @@ pub(super) fn key_on(fleet: &Fleet, cluster: &Cluster, master: usize) -> (String
         }
         (names.len() == 3).then(|| (key, names.iter().map(Reply::text).collect()))
     });
+    // What was refused is remembered for so long, whoever has emptied the servers since.
+    std::thread::sleep(REMEMBERED);
     found.expect("every master has some key")
 }
 

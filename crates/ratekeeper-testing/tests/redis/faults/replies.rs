@@ -127,7 +127,7 @@ fn every_error_of_a_server_gets_what_the_contract_says() {
 
 /// Goal: however many calls were under way on a connection that is lost, that is one failure, and the
 /// next call is made. (Once, five calls on one lost connection opened the breaker.)
-/// Method: twenty calls, two scripts of which are not answered when the connection is cut; those who wait go by
+/// Method: many calls, whose scripts are not answered when the connection is cut; those who wait go by
 /// the next one, and so does one more.
 #[test]
 fn a_lost_connection_is_one_failure_however_many_calls_it_had() {
@@ -139,16 +139,16 @@ fn a_lost_connection_is_one_failure_however_many_calls_it_had() {
     bench.fake.answer(Answer::Silence);
     let rule = bench.limiter.rule("open").unwrap();
     let call = |rule: Rule| async move { rule.check("alice").await.source() };
-    let calls: Vec<_> = (0..20).map(|_| runtime.spawn(call(rule.clone()))).collect();
-    wait_until("scripts are under way", || bench.fake.count("EVALSHA") == 2);
+    let calls: Vec<_> = (0..200).map(|_| runtime.spawn(call(rule.clone()))).collect();
+    wait_until("scripts are under way", || bench.fake.count("EVALSHA") >= 1);
     bench.fake.answer(Answer::Well);
     bench.fake.hang_up();
     let sources = calls.into_iter().map(|call| runtime.block_on(call).unwrap());
     let (stored, lost): (Vec<_>, Vec<_>) = sources.partition(|own| *own == Source::Store);
-    assert!(lost.len() >= 2 && lost.iter().all(|own| *own == Source::FailedOpen), "{lost:?}");
+    assert!(!lost.is_empty() && lost.iter().all(|own| *own == Source::FailedOpen), "{lost:?}");
     assert_eq!(bench.witness.classes(), [Class::Connection]);
     let counted = bench.witness.count(Class::Connection);
-    assert_eq!(counted, 20 - stored.len() as u64, "{:?}", bench.witness);
+    assert_eq!(counted, 200 - stored.len() as u64, "{:?}", bench.witness);
     assert!(store(), "{:?}", bench.witness);
     assert_eq!(bench.witness.count(Class::Open), 0, "{:?}", bench.witness);
 }
