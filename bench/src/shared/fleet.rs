@@ -44,8 +44,12 @@ pub fn run(server: &Server, words: &[&str]) {
             Work { name: "one hot key, allowed", keys: Rc::new(hot()) },
             Work { name: "one hot key, refused", keys: Rc::new(hot()) },
         ];
-        // For a profile: one of them alone.
-        let word = |work: &&Work| !words.contains(&"zipf") || work.name.starts_with("zipf");
+        // For a profile: some of them alone.
+        let chosen: Vec<&&str> =
+            words.iter().filter(|word| ["uniform", "zipf", "hot"].contains(word)).collect();
+        let word = |work: &&Work| {
+            chosen.is_empty() || chosen.iter().any(|word| work.name.contains(**word))
+        };
         for work in all.iter().filter(word) {
             measure(server, work).await;
         }

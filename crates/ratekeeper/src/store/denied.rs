@@ -120,12 +120,15 @@ impl Held {
         if !self.is_known(charge, late) {
             return None;
         }
-        let judge = |cost, at| self.state.judge(charge, cost, at, patience).map(|own| own.verdict);
-        let refuses = judge(charge.cost(), late)?.retry_after.ticks().is_some();
-        let verdict = judge(if refuses { charge.cost() } else { 0 }, early)?;
+        let judge = |cost| self.state.judge(charge, cost, early, patience).map(|own| own.verdict);
+        let verdict = judge(charge.cost())?;
+        // A wait is exact, so it tells what the later estimate would say, too.
+        if verdict.retry_after.ticks().is_some_and(|wait| wait > late.saturating_sub(early)) {
+            return Some(Said { verdict, refuses: true });
+        }
         // Whoever passes here has no turn: the store gives them.
-        let retry_after = if refuses { verdict.retry_after } else { Retry::NOW };
-        Some(Said { verdict: Verdict { retry_after, ..verdict }, refuses })
+        let verdict = Verdict { retry_after: Retry::NOW, ..judge(0)? };
+        Some(Said { verdict, refuses: false })
     }
 
     /// Whether all is known of what the bucket holds at a time. Of a log that is what was asked for, as long as its
