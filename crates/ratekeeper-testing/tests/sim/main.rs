@@ -14,7 +14,7 @@ type Chosen = fn(u64) -> Scenario;
 
 /// Seeds that have found something, each with what it was. What a seed stands for changes with how scenarios are
 /// chosen: who changes that looks for others, with the mistake put back.
-const FOUND: [(Chosen, u64, &str); 6] = [
+const FOUND: [(Chosen, u64, &str); 9] = [
     (
         Scenario::slow_releases,
         4,
@@ -29,6 +29,9 @@ const FOUND: [(Chosen, u64, &str); 6] = [
         "callers who missed a script asked again one after the other, and the last came too late",
     ),
     (Scenario::forgotten_scripts, 0, "the same, on every node"),
+    (Scenario::stormy, 97, "a script that was found missing was asked for by its hash once more"),
+    (Scenario::stormy, 212, "the same"),
+    (Scenario::leased, 59, "calls that missed their scripts were made again one after the other"),
 ];
 
 /// Runs a scenario, and stops if it is not as it may be.
