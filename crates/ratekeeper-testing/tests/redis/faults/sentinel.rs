@@ -3,8 +3,8 @@
 //! Invariant: decisions come from the one that the sentinels call the master.
 
 use super::fleet::{Fault, Fleet, OPENS, ms, turn};
-use ratekeeper::Source;
 use ratekeeper::outage::Class;
+use ratekeeper_testing::load::Call;
 use ratekeeper_testing::servers::{Kind, Sentinels, wait_until};
 
 /// Goal: after a failover the new master is used, and the old one is not, whatever it says of itself.
@@ -46,7 +46,7 @@ fn the_master_that_sentinels_promote_is_used() {
     let classes = [Class::Connection, Class::ReadOnly, Class::Unavailable];
     fleet.judge_classes(&classes);
     let later = history.only(|call| call.asked > back);
-    let stored = later.count(|call| call.source == Source::Store);
+    let stored = later.count(Call::is_stored);
     assert!(stored * 100 >= later.calls.len() * 99, "{stored} of {}", later.calls.len());
     assert!(!used.contains("cmdstat_evalsha"), "the old master was asked: {used}");
 }
