@@ -121,7 +121,7 @@ impl fmt::Display for History {
         }
         for Episode { fault, node, start, end } in &self.episodes {
             let name = format!("{fault:?} {node:?}").replace(' ', "_");
-            writeln!(f, "{start} fault_start {name}\n{end} fault_end {name}")?;
+            writeln!(f, "fault_start {start} {name}\nfault_end {end} {name}")?;
         }
         Ok(())
     }

@@ -59,8 +59,9 @@ impl Call<'_> {
         }
         let asked = |cost| Asked { rule: Arc::clone(rule), who, cost };
         match action {
-            Action::Charge(cost) => charge_one(limiter, shared, asked(cost)).await,
-            Action::Peek => charge_one(limiter, shared, asked(0)).await,
+            // Whether it is decided here was looked at before.
+            Action::Charge(cost) => charge_far(limiter, shared, asked(cost)).await,
+            Action::Peek => charge_far(limiter, shared, asked(0)).await,
             Action::Refund(_) | Action::Reset => {
                 limiter.change_shared(shared, &asked(0), action).await
             }
@@ -201,7 +202,7 @@ impl CheckAll<'_> {
         if let Some(decisions) = limiter.near(shared, rules, u64::MAX) {
             return limiter.by_rule(rules, &decisions);
         }
-        let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
+        let admitted = limiter.admit_far(shared, rules, u64::MAX, Permits::ByName).await;
         limiter.by_rule(rules, &admitted.decisions)
     }
 
@@ -264,8 +265,14 @@ pub(super) async fn charge_one(limiter: &Arc<Inner>, shared: &Shared, asked: Ask
         limiter.observe(&asked.rule, asked.who.local, &decision, asked.cost);
         return decision;
     }
+    charge_far(limiter, shared, asked).await
+}
+
+/// The same by the store, whatever is known here.
+#[cfg(feature = "redis")]
+async fn charge_far(limiter: &Arc<Inner>, shared: &Shared, asked: Asked) -> Decision {
     let rules = std::slice::from_ref(&asked);
-    let admitted = limiter.admit_shared(shared, rules, u64::MAX, Permits::ByName).await;
+    let admitted = limiter.admit_far(shared, rules, u64::MAX, Permits::ByName).await;
     let decision = Decision::together(&admitted.decisions);
     limiter.observe(&asked.rule, asked.who.local, &decision, asked.cost);
     decision

@@ -167,7 +167,7 @@ impl Asked {
 }
 
 impl Inner {
-    /// Charges all rules, or none, in the shared store.
+    /// Charges all rules, or none: in the shared store, unless it refused a moment ago.
     pub(super) async fn admit_shared(
         self: &Arc<Self>,
         shared: &Shared,
@@ -175,10 +175,20 @@ impl Inner {
         patience: u64,
         permits: Permits,
     ) -> Admitted {
-        let now = self.clock.now();
-        if let Some(decisions) = self.denied(shared, rules, (patience, now)) {
-            return Admitted::nowhere(decisions);
+        match self.denied(shared, rules, (patience, self.clock.now())) {
+            Some(decisions) => Admitted::nowhere(decisions),
+            None => self.admit_far(shared, rules, patience, permits).await,
         }
+    }
+
+    /// The same for who has looked already whether it is decided [here](Self::near).
+    pub(super) async fn admit_far(
+        self: &Arc<Self>,
+        shared: &Shared,
+        rules: &[Asked],
+        patience: u64,
+        permits: Permits,
+    ) -> Admitted {
         let asks = asks(rules, patience);
         let Some(first) = asks.first() else {
             return Admitted::nowhere(Vec::new());

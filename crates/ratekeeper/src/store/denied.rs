@@ -131,9 +131,12 @@ impl Held {
         Some(Said { verdict, refuses: false })
     }
 
-    /// Whether all is known of what the bucket holds at a time. Of a log that is what was asked for, as long as its
-    /// oldest entry counts.
+    /// Whether all is known of what the bucket says to a charge at a time. What never fits has no wait, whatever other
+    /// buckets say; of a log it is what was asked for, as long as its oldest entry counts.
     fn is_known(&self, charge: &Charge<'_>, late: u64) -> bool {
+        if charge.cost() > charge.shown() {
+            return false;
+        }
         let State::Log { used, goes, .. } = self.state else { return true };
         let oldest = used.saturating_add(self.cost) <= charge.shown() + 1;
         let counts = late < goes.saturating_add(charge.log_period().unwrap_or(0));

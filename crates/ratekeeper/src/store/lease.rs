@@ -118,7 +118,7 @@ impl<T: Clone> Leases<T> {
     }
 
     /// The share to ask the store for with a request of so many units, beside them; and what was left over of one
-    /// that has ended. `most` is what may be held, `heat` how often the bucket was asked for lately.
+    /// that has ended. Of a bucket that is not known yet it is asked whether it `is_hot`.
     pub(crate) fn wish(
         &self,
         bucket: u64,

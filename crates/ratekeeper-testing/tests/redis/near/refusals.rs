@@ -67,6 +67,9 @@ async fn several_limits_are_refused_together() {
     let here = several.check("alice").cost(1).await;
     assert_eq!((stored.source(), here.source()), (Source::DeniedCache, Source::DeniedCache));
     assert_eq!(here.retry_after(), Some(Duration::from_secs(1_800)));
+    // Three never fit into the second limit, though the first would have them some time.
+    let never = several.check("alice").cost(3).await;
+    assert!(never.is_never() && never.source() == Source::Store, "{never:?}");
     let both = limiter.check_all([("several", "alice"), ("day", "bob")]).unwrap().await;
     assert_eq!(
         (both.is_allowed(), both.source()),

@@ -186,7 +186,7 @@ impl Inner {
         }
         let admitted = match until.filter(|_| way == Way::Now) {
             Some(until) => self.admit_within(shared, &rules, until).await,
-            None => self.admit_shared(shared, &rules, patience, permits).await,
+            None => self.admit_far(shared, &rules, patience, permits).await,
         };
         let hold = match admitted.backing {
             _ if admitted.receipts.is_empty() || way != Way::Here => None,

@@ -1,7 +1,7 @@
 //! A charge for somebody who does not wait for long, whatever the store does.
 //!
-//! Invariant: what was asked of the store goes on to its end, so that a store that hangs is noticed; but only an answer
-//! that came in time decides, or changes anything in this process.
+//! Invariant: what was asked of the store goes on to its end, so that a store that hangs is noticed, and shares that
+//! come with its answer are held; but only an answer that came in time decides.
 
 use super::{Admitted, Permits, Shared, asks};
 use crate::limiter::{Asked, Inner};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
 impl Inner {
-    /// Charges all rules, or none, for somebody who waits until then at most, and for no turn. No rule of theirs gives
-    /// permits.
+    /// Charges all rules, or none, for somebody who waits until then at most, and for no turn, and has looked already
+    /// whether it is decided [here](Self::near). No rule of theirs gives permits.
     pub(in crate::limiter) async fn admit_within(
         self: &Arc<Self>,
         shared: &Shared,
@@ -20,9 +20,6 @@ impl Inner {
     ) -> Admitted {
         if rules.iter().any(Asked::is_local) {
             shared.nodes.keep(self);
-        }
-        if let Some(decisions) = self.denied(shared, rules, (0, self.clock.now())) {
-            return Admitted::nowhere(decisions);
         }
         let (limiter, owned) = (Arc::clone(self), rules.to_vec());
         let asking = tokio::spawn(async move {

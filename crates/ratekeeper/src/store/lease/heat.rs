@@ -1,4 +1,5 @@
-//! How often buckets were asked for in this second: a sketch, which may say more than was, never less.
+//! How often buckets were asked for in this second: a sketch, which may say more than was. It says less only of those
+//! who were counted at the very same moment.
 //!
 //! Each bucket has a counter in each of two rows, which others may share; the lower one counts. A counter that
 //! belongs to another second begins anew. Invariant: its size does not depend on what is asked.

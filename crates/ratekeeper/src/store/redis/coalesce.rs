@@ -2,8 +2,8 @@
 //! slot, pipelined.
 //!
 //! Nobody waits for a timer: whoever comes while nothing is under way goes at once, and those who come meanwhile
-//! go next. Invariants: calls go in the order in which they came; each is told its own answer, whoever else has
-//! left or come too late; a call that nobody waits for any more is not made.
+//! go next. Invariants: calls go in the order in which they came, once the server knows their scripts; each is told
+//! its own answer, whoever else has left or come too late; a call that nobody waits for any more is not made.
 
 use super::call::{Call, Told, texts, told};
 use super::config::Servers;
